@@ -142,6 +142,7 @@ var mayImport = map[string]string{
 	"controller/adapter/kube/settle":       "domain controller/api controller/adapter/kube/object " + kubeClient + " " + watched,
 	"controller/adapter/kube/views":        "domain controller/api controller/adapter/kube/object github.com/golang/glog " + kubeClient,
 	"controller/adapter/policy":            "domain/bundle domain/health github.com/google/cel-go sigs.k8s.io/yaml",
+	"controller/adapter/kubejob":           "controller/api/job/v1alpha1 controller/job/executor domain/job/contract " + kubeTypes + " sigs.k8s.io/controller-runtime/pkg/client",
 	// It is the ledger and the stores of a keeper, in the keeper's words.
 	"controller/adapter/jobsapi":   "controller/adapter/blob controller/api/runner controller/keeper domain/job",
 	"controller/adapter/kustomize": "domain/bundle sigs.k8s.io/kustomize/api sigs.k8s.io/kustomize/kyaml/filesys",
