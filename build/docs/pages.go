@@ -27,7 +27,7 @@ func (g generator) templates() error {
 	all, err := template.New("").Funcs(template.FuncMap{
 		"number": g.root.number, "size": g.root.size, "span": g.root.span, "tools": tools, "events": event.Relations,
 		"relations": condition.Meanings, "bundles": bundle.Meanings, "fleets": integrationset.Meanings, "sentences": sentences,
-		"workspaces": workspace.Meanings, "runs": run.Meanings,
+		"workspaces": workspace.Meanings, "runs": run.Meanings, "farewells": run.FarewellMeanings,
 		"join": func(all []string) string { return strings.Join(all, ", ") },
 	}).ParseFS(written, "pages/*.md")
 	if err != nil {

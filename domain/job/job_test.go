@@ -11,6 +11,14 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
 )
 
+// Attempts that never begin are replaced ever less often.
+func TestPause(t *testing.T) {
+	assert.Equal(t, 5*time.Second, job.Pause(1))
+	assert.Equal(t, 40*time.Second, job.Pause(4))
+	assert.Equal(t, 5*time.Minute, job.Pause(7))
+	assert.Equal(t, 5*time.Minute, job.Pause(1<<30))
+}
+
 // A lock is released by the write of an outcome after which nothing is lost (JOBS.md J6).
 func TestReleases(t *testing.T) {
 	var releasing []job.Outcome

@@ -20,6 +20,19 @@ func DefaultTiming() Timing { return Timing{Lost: time.Minute, Grace: 2 * time.M
 // a holder that sees no answers has killed its process (JOBS.md J6).
 func (t Timing) Takeover() time.Duration { return t.Lost + t.Grace + Margin }
 
+// Pause returns how long the controller waits after the end of an attempt whose process never started, before the next
+// one begins: 5 s, twice as long after each further one, and at most 5 minutes.
+func Pause(attempt int) time.Duration {
+	const first, most = 5 * time.Second, 5 * time.Minute
+	pause := first
+	for range attempt - 1 {
+		if pause *= 2; pause >= most {
+			return most
+		}
+	}
+	return pause
+}
+
 // Signal is a signal that a keeper sends to its process.
 type Signal string
 

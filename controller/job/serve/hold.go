@@ -10,6 +10,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/runner"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/evidence"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
@@ -66,11 +67,11 @@ func (a *API) claim(r *http.Request, c Caller, in runner.Claim) (runner.Hold, er
 
 // claimed returns a Workspace after a claim, whose claimant the store has.
 func (a *API) claimed(ctx context.Context, w workspace.Workspace, c Caller, attempt int) (workspace.Workspace, error) {
-	recorded, err := a.claimant(ctx, c.Workspace, w.Lock.Fence)
+	recorded, err := evidence.Claimant(ctx, a.Store, c.Workspace, w.Lock.Fence)
 	if err != nil {
 		return w, err
 	}
-	extent, err := a.extent(ctx, c.Workspace)
+	extent, err := evidence.Extent(ctx, a.Store, c.Workspace)
 	if err != nil {
 		return w, err
 	}
@@ -142,7 +143,7 @@ func (a *API) end(r *http.Request, c Caller, in runner.End) (runner.Ended, error
 	}
 	var outcome job.Outcome
 	w, err := a.change(r.Context(), c.Workspace, func(w workspace.Workspace) (workspace.Workspace, error) {
-		if capture.Extent, err = a.extent(r.Context(), c.Workspace); err != nil {
+		if capture.Extent, err = evidence.Extent(r.Context(), a.Store, c.Workspace); err != nil {
 			return w, err
 		}
 		var next workspace.Workspace

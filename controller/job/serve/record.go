@@ -5,42 +5,22 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"strconv"
 	"strings"
 
 	"github.com/golang/glog"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/evidence"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
 )
 
 // Names of blobs that the API stores below a fence. Keepers write only names that begin with statePrefix.
 const (
-	claimantName     = "claimant"
-	generationPrefix = "generation-"
+	claimantName     = evidence.ClaimantName
+	generationPrefix = evidence.GenerationPrefix
 	statePrefix      = "state-"
 	logPrefix        = "log-"
 )
-
-// maxClaimant is how long the ID of a claimant may be, in bytes.
-const maxClaimant = 1 << 10
-
-// claimant returns the claimant that the store's record of a fence names; "" for none.
-func (a *API) claimant(ctx context.Context, uid string, fence int64) (string, error) {
-	if fence == 0 {
-		return "", nil
-	}
-	in, err := a.Store.Get(ctx, blob.Key{Workspace: uid, Fence: fence, Name: claimantName})
-	if errors.Is(err, blob.ErrNotFound) {
-		return "", nil
-	}
-	if err != nil {
-		return "", err
-	}
-	text, err := io.ReadAll(io.LimitReader(in, maxClaimant))
-	return string(text), errors.Join(err, in.Close())
-}
 
 // record records who claims a fence, once.
 func (a *API) record(ctx context.Context, uid string, fence int64, id string) error {
@@ -53,7 +33,7 @@ func (a *API) record(ctx context.Context, uid string, fence int64, id string) er
 
 // owned returns an error unless a caller has claimed a fence, be it past or not.
 func (a *API) owned(ctx context.Context, c Caller, fence int64) error {
-	id, err := a.claimant(ctx, c.Workspace, fence)
+	id, err := evidence.Claimant(ctx, a.Store, c.Workspace, fence)
 	if err == nil && id != c.Claimant.ID {
 		err = fmt.Errorf("cannot use fence %d: %w: it is not that of this keeper", fence, workspace.ErrHeld)
 	}
@@ -85,20 +65,3 @@ type record struct {
 
 // generationDigits is the number of digits of a generation in a name.
 const generationDigits = 10
-
-// extent returns how far the store reaches.
-func (a *API) extent(ctx context.Context, uid string) (workspace.Extent, error) {
-	var e workspace.Extent
-	all, err := a.Store.List(ctx, uid)
-	for _, one := range all {
-		e.Fence = max(e.Fence, one.Key.Fence)
-		if text, ok := strings.CutPrefix(one.Key.Name, generationPrefix); ok {
-			n, err := strconv.ParseInt(text, 10, 64)
-			if err != nil {
-				return e, fmt.Errorf("cannot read the name of blob %s: %w", one.Key, err)
-			}
-			e.Generation = max(e.Generation, n)
-		}
-	}
-	return e, err
-}

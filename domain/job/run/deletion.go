@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
 )
 
@@ -18,7 +19,7 @@ const (
 
 // Deletion describes a Workspace that is being deleted.
 type Deletion struct {
-	// Destroy is destroyOnDelete of the Workspace.
+	// Destroy reports that the Workspace asks for it, and that a Run has held its lock.
 	Destroy bool
 	// Namespace, Definition and Orcon report that these are being deleted too, so that the Workspace was not deleted by
 	// itself.
@@ -27,7 +28,9 @@ type Deletion struct {
 	Destroyed, DestroyFailed bool
 	// Destroys are the times of the last destroy runs of the cluster.
 	Destroys []time.Time
-	// Confirmed reports that a person agreed to more of them.
+	// Waiting reports that the Workspace waits for a person's consent already: the end of the window is none.
+	Waiting bool
+	// Confirmed reports that a person agreed to more of them, or that the destroy run was begun.
 	Confirmed bool
 	Extent    workspace.Extent
 	Now       time.Time
@@ -42,6 +45,8 @@ const (
 	AwaitRun Farewell = "AwaitRun"
 	// AwaitPerson waits for a decision.
 	AwaitPerson Farewell = "AwaitPerson"
+	// AwaitConsent waits for a person, since too many Workspaces are being destroyed.
+	AwaitConsent Farewell = "AwaitConsent"
 	// StartDestroy starts the destroy run.
 	StartDestroy Farewell = "StartDestroy"
 	// LetGo removes the finalizer. State and inputs stay for the time Retained.
@@ -57,19 +62,40 @@ func EndOf(w workspace.Workspace, d Deletion) (Farewell, string) {
 	case w.Lock.Held() && w.Lock.Recovery.Reason == "":
 		return AwaitRun, blocked.Error()
 	case !d.Destroy && !w.Lock.Held():
-		return LetGo, "destroyOnDelete is off: " + retained(w)
+		return LetGo, "nothing is destroyed, and " + retained(w)
 	case d.Destroyed:
 		return LetGo, "everything was destroyed"
 	case blocked != nil:
 		return AwaitPerson, blocked.Error()
 	case d.DestroyFailed:
 		return AwaitPerson, fmt.Sprintf("the destroy run failed: `orcon job run %s --action destroy` tries again; "+
-			"destroyOnDelete: false leaves everything", w.Name)
-	case d.recent() >= MostDestroys && !d.Confirmed:
-		return AwaitPerson, fmt.Sprintf("%d Workspaces were destroyed within a minute: `orcon job approve %s --destroy` agrees to this one",
-			d.recent(), w.Name)
+			"spec.deletionPolicy Retain leaves everything", w.Name)
+	case (d.Waiting || d.recent() >= MostDestroys) && !d.Confirmed:
+		return AwaitConsent, fmt.Sprintf("%d Workspaces were destroyed within a minute: `orcon job approve %s --destroy` agrees to this one",
+			MostDestroys, w.Name)
 	}
 	return StartDestroy, "the destroy run starts"
+}
+
+// Conditions returns the conditions of a Workspace that is being deleted; why is that of EndOf.
+func (f Farewell) Conditions(why string) []condition.Condition {
+	if f == AwaitPerson || f == AwaitConsent {
+		return condition.Stuck(string(f), why)
+	}
+	return condition.Waiting(string(f), why)
+}
+
+// FarewellMeanings returns every reason that a Workspace shows while it is being deleted.
+func FarewellMeanings() []condition.Meaning {
+	return []condition.Meaning{
+		{Type: condition.Reconciling, Reason: string(AwaitRun), Means: "it is being deleted, and its run is being stopped", Cure: "wait"},
+		{Type: condition.Reconciling, Reason: string(StartDestroy), Means: "it is being deleted, and its destroy run starts", Cure: "wait"},
+		{Type: condition.Reconciling, Reason: string(LetGo), Means: "it is being deleted, and nothing else is done", Cure: "wait"},
+		{Type: condition.Stalled, Reason: string(AwaitPerson), Means: "it is being deleted, and a person must decide first",
+			Cure: "use the command in the message"},
+		{Type: condition.Stalled, Reason: string(AwaitConsent), Means: "it is being deleted, and so are many others within a minute",
+			Cure: "if that is meant, agree with the command in the message"},
+	}
 }
 
 // retained describes what stays of a Workspace.

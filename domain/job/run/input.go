@@ -3,6 +3,7 @@ package run
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 )
 
@@ -20,6 +21,20 @@ type Input struct {
 	Env        map[string]string `json:"env"`
 	Exclude    []string          `json:"exclude"`
 	Rescue     []string          `json:"rescue"`
+	// Destroy is the command of action destroy, for the deletion of the Workspace; it is empty if there is none.
+	Destroy Action `json:"destroy"`
+}
+
+// Destroy is the name of the action that removes what a Workspace has made.
+const Destroy = "destroy"
+
+// Undo returns the input of a destroy run after a run with this input (JOBS.md J18).
+func (i Input) Undo() (Input, error) {
+	if len(i.Destroy.Entrypoint) == 0 {
+		return Input{}, errors.New("the template of the last run has no action destroy: set spec.deletionPolicy of the JobWorkspace to Retain")
+	}
+	i.Action, i.Entrypoint, i.Args = Destroy, i.Destroy.Entrypoint, i.Destroy.Args
+	return i, nil
 }
 
 // Digest returns "sha256:" and 64 hexadecimal digits, which are equal exactly for equal inputs.

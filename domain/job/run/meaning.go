@@ -11,6 +11,8 @@ const (
 	reasonCannotStart = "CannotStart"
 	reasonExpiring    = "Expiring"
 	reasonSuperseded  = "Superseded"
+	reasonMissing     = "Missing"
+	reasonRefused     = "Refused"
 )
 
 // Conditions returns the conditions of a Run. Ready is true once it has succeeded.
@@ -18,7 +20,7 @@ func (s Status) Conditions() []condition.Condition {
 	switch {
 	case s.Phase == Succeeded:
 		return condition.Settled(s.Reason, s.Message)
-	case s.Ended(), s.Reason == reasonCannotStart, s.Phase == Lost && s.Reason != reasonExpiring:
+	case s.Ended(), s.Reason == reasonCannotStart, s.Reason == reasonMissing, s.Phase == Lost && s.Reason != reasonExpiring:
 		return condition.Stuck(s.Reason, s.Message)
 	}
 	return condition.Waiting(s.Reason, s.Message)
@@ -54,6 +56,10 @@ func Meanings() []condition.Meaning {
 		{Type: condition.Stalled, Reason: string(TimedOut), Means: "its timeout passed", Cure: otherwise + ", with a longer one"},
 		{Type: condition.Stalled, Reason: string(Rejected), Means: "another run was queued or running, and concurrency is Reject",
 			Cure: "wait for the other; then " + otherwise},
+		{Type: condition.Stalled, Reason: reasonMissing, Means: "its JobWorkspace or the JobTemplate is not there",
+			Cure: "create what the message names: then it goes on"},
+		{Type: condition.Stalled, Reason: reasonRefused, Means: "the template cannot be used, or the parameters or the action do not fit it",
+			Cure: "correct what the message names; then " + otherwise},
 		{Type: condition.Stalled, Reason: reasonSuperseded, Means: "a newer JobRun was queued, and concurrency is SupersedeQueued",
 			Cure: "nothing to do"},
 	}

@@ -1,6 +1,7 @@
 package run_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -151,6 +152,20 @@ func TestDerive(t *testing.T) {
 	assert.Equal(t, int64(4), run.Derive(run.Facts{Run: one}, held(claimed)).Fence)
 }
 
+// A Run that waits for what is not there, and one that never can start, show why (JOBS.md J4).
+func TestUnfrozen(t *testing.T) {
+	missing, refused := run.Missing("create it"), run.Refused(errors.New("no such action"))
+	assert.Equal(t, run.Queued, missing.Phase)
+	assert.False(t, missing.Ended())
+	assert.Equal(t, run.Failed, refused.Phase)
+	assert.Equal(t, job.None, refused.Outcome)
+	for _, s := range []run.Status{missing, refused} {
+		assert.True(t, explained(s.Conditions(), run.Meanings()), s.Reason)
+	}
+	s := run.Derive(run.Facts{Run: one, Obstacle: "the store does not answer"}, workspace.Workspace{})
+	assert.Equal(t, "the store does not answer", s.Message)
+}
+
 // A Workspace that is deleted by itself destroys if asked; otherwise nothing is destroyed; and no step waits without
 // a reason (JOBS.md J18).
 func TestEndOf(t *testing.T) {
@@ -170,9 +185,10 @@ func TestEndOf(t *testing.T) {
 		"Orcon":      {lost, run.Deletion{Destroy: true, Orcon: true}, run.LetGo, "orcon job state adopt shop/db"},
 		"Running":    {held, run.Deletion{Destroy: true}, run.AwaitRun, "Run one"},
 		"Lost":       {lost, run.Deletion{}, run.AwaitPerson, "orcon job unlock shop/db"},
-		"Keep":       {free, run.Deletion{}, run.LetGo, "destroyOnDelete is off"},
+		"Keep":       {free, run.Deletion{}, run.LetGo, "nothing is destroyed, and the state stays"},
 		"Destroy":    {free, run.Deletion{Destroy: true, Destroys: many[:4]}, run.StartDestroy, "starts"},
-		"Many":       {free, run.Deletion{Destroy: true, Destroys: many}, run.AwaitPerson, "5 Workspaces were destroyed"},
+		"Many":       {free, run.Deletion{Destroy: true, Destroys: many}, run.AwaitConsent, "5 Workspaces were destroyed"},
+		"Patient":    {free, run.Deletion{Destroy: true, Waiting: true}, run.AwaitConsent, "orcon job approve shop/db --destroy"},
 		"Agreed":     {free, run.Deletion{Destroy: true, Destroys: many, Confirmed: true}, run.StartDestroy, "starts"},
 		"Old":        {free, run.Deletion{Destroy: true, Destroys: append([]time.Time{now.Add(-time.Minute)}, many[1:]...)}, run.StartDestroy, "starts"},
 		"Failed":     {free, run.Deletion{Destroy: true, DestroyFailed: true}, run.AwaitPerson, "--action destroy"},
@@ -185,6 +201,7 @@ func TestEndOf(t *testing.T) {
 			got, why := run.EndOf(tc.from, tc.is)
 			assert.Equal(t, tc.want, got)
 			assert.Contains(t, why, tc.says)
+			assert.True(t, explained(got.Conditions(why), run.FarewellMeanings()), got)
 		})
 	}
 }

@@ -48,6 +48,8 @@ type Facts struct {
 	Cancelled, TimedOut bool
 	Pod                 Pod
 	Extent              workspace.Extent
+	// Obstacle tells why no Run can be admitted now, such as a store that does not answer; "" for no reason.
+	Obstacle string
 }
 
 // Pod describes the pod, or container, of the current attempt as the controller sees it.
@@ -84,9 +86,19 @@ func queued(f Facts, w workspace.Workspace) Status {
 	s := Status{Phase: Queued, Reason: reasonNext, Message: "it starts next"}
 	if err := w.Startable(f.Extent); err != nil {
 		s.Reason, s.Message = reasonWaiting, err.Error()
+	} else if f.Obstacle != "" {
+		s.Reason, s.Message = reasonWaiting, f.Obstacle
 	}
 	return s
 }
+
+// Missing returns the status of a Run that cannot be frozen before something is there that its message names.
+func Missing(message string) Status {
+	return Status{Phase: Queued, Reason: reasonMissing, Message: message}
+}
+
+// Refused returns the end of a Run that cannot be frozen.
+func Refused(err error) Status { return unstarted(Failed, reasonRefused, err.Error()) }
 
 // held returns the status of the Run that holds the lock.
 func held(f Facts, w workspace.Workspace) Status {

@@ -34,7 +34,8 @@ type TemplateVersion struct {
 
 // Action is a way to run a template.
 type Action struct {
-	Entrypoint, Args []string
+	Entrypoint []string `json:"entrypoint"`
+	Args       []string `json:"args"`
 }
 
 // byDigest matches an image that can never change.
@@ -99,7 +100,7 @@ func (t TemplateVersion) Freeze(action string, parameters map[string]any) (Input
 	}
 	return Input{
 		Action: action, Image: t.Image, Entrypoint: a.Entrypoint, Args: a.Args, Contract: t.Contract, Parameters: values,
-		Env: t.Env, Exclude: t.Exclude, Rescue: t.Rescue,
+		Env: t.Env, Exclude: t.Exclude, Rescue: t.Rescue, Destroy: t.Actions[Destroy],
 	}, nil
 }
 

@@ -13,6 +13,19 @@ import (
 const parameters = `{"type": "object", "additionalProperties": false, "required": ["size", "token"],
 	"properties": {"size": {"type": "integer", "maximum": 9}, "token": {"type": "string"}, "zones": {"type": "array", "items": {"type": "string"}}}}`
 
+// A destroy run has the input of the last run but for the action, also when the template is gone (JOBS.md J18).
+func TestUndo(t *testing.T) {
+	last := run.Input{Action: "deploy", Image: "a", Entrypoint: []string{"apply"}, Args: []string{"x"}, Env: map[string]string{"A": "b"}}
+	_, err := last.Undo()
+	require.ErrorContains(t, err, "has no action destroy: set spec.deletionPolicy")
+	last.Destroy = run.Action{Entrypoint: []string{"destroy"}}
+	want := last
+	want.Action, want.Entrypoint, want.Args = "destroy", []string{"destroy"}, nil
+	got, err := last.Undo()
+	require.NoError(t, err)
+	assert.Equal(t, want, got)
+}
+
 // template returns a template without a fault.
 func template(t *testing.T) run.TemplateVersion {
 	t.Helper()

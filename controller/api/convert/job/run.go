@@ -26,6 +26,20 @@ func Cancelled(o *v1alpha1.JobRun) bool {
 	return o.Spec.Cancel == v1alpha1.CancelRequested || !o.DeletionTimestamp.IsZero()
 }
 
+// TimedOut reports whether the timeout of a Run has passed before its end.
+func TimedOut(o *v1alpha1.JobRun) bool { return o.State != nil && o.State.Timeout == v1alpha1.TimeoutPassed }
+
+// Stopped reports whether the process of a Run is to be stopped, by a cancel or by its timeout.
+func Stopped(o *v1alpha1.JobRun) bool { return Cancelled(o) || TimedOut(o) }
+
+// SetTimedOut notes that the timeout of a Run has passed.
+func SetTimedOut(o *v1alpha1.JobRun) {
+	if o.State == nil {
+		o.State = &v1alpha1.JobRunState{}
+	}
+	o.State.Timeout = v1alpha1.TimeoutPassed
+}
+
 // ToWaiting returns a Run as the queue knows it; false for one that has ended.
 func ToWaiting(o *v1alpha1.JobRun) (run.Waiting, bool) {
 	if o.State != nil && o.State.End != nil {
@@ -96,6 +110,9 @@ func ToInput(o *v1alpha1.JobRun) (run.Input, bool, error) {
 		Action: i.Action, Image: i.Image, Entrypoint: some(i.Entrypoint), Args: some(i.Args), Contract: i.Contract,
 		Parameters: parameters, Env: env, Exclude: some(i.Exclude), Rescue: some(i.Rescue),
 	}
+	if i.Destroy != nil {
+		input.Destroy = run.Action{Entrypoint: some(i.Destroy.Entrypoint), Args: some(i.Destroy.Args)}
+	}
 	digest, err := input.Digest()
 	switch {
 	case err != nil:
@@ -118,6 +135,9 @@ func SetInput(o *v1alpha1.JobRun, i run.Input) error {
 	frozen := &v1alpha1.JobInput{
 		Action: i.Action, Image: i.Image, Contract: i.Contract, Entrypoint: some(i.Entrypoint), Args: some(i.Args),
 		Parameters: &runtime.RawExtension{Raw: parameters}, Env: forEnv(i.Env), Exclude: some(i.Exclude), Rescue: some(i.Rescue),
+	}
+	if d := i.Destroy; len(d.Entrypoint)+len(d.Args) > 0 {
+		frozen.Destroy = &v1alpha1.JobCommand{Entrypoint: some(d.Entrypoint), Args: some(d.Args)}
 	}
 	if frozen.Digest, err = i.Digest(); err != nil {
 		return err

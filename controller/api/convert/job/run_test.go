@@ -67,6 +67,19 @@ func TestInputSurvives(t *testing.T) {
 	})
 }
 
+// A timeout that has passed stops a Run as a cancel does, and is kept apart from one (JOBS.md J7).
+func TestStopped(t *testing.T) {
+	o := &v1alpha1.JobRun{}
+	assert.False(t, Stopped(o))
+	SetTimedOut(o)
+	assert.True(t, TimedOut(o))
+	assert.True(t, Stopped(o))
+	assert.False(t, Cancelled(o))
+	o = &v1alpha1.JobRun{Spec: v1alpha1.JobRunSpec{Cancel: v1alpha1.CancelRequested}}
+	assert.True(t, Stopped(o))
+	assert.False(t, TimedOut(o))
+}
+
 // An input that was changed is not run.
 func TestChangedInput(t *testing.T) {
 	fresh := func(t *testing.T) *v1alpha1.JobRun {

@@ -5,6 +5,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
+// TimeoutPassed is the value of state.timeout once it has passed.
+const TimeoutPassed = "Passed"
+
 // CancelRequested is the value of cancel that stops a JobRun.
 const CancelRequested = "Requested"
 
@@ -32,7 +35,8 @@ type JobRun struct {
 	// spec says what is run; only cancel can be changed.
 	// +required
 	Spec JobRunSpec `json:"spec"`
-	// state holds what cannot be computed again: the frozen input and the end. It is written by Orcon alone.
+	// state holds what cannot be computed again: the frozen input, a timeout that has passed, and the end. It is written by
+	// Orcon alone.
 	// +optional
 	State *JobRunState `json:"state,omitempty"`
 	// status is written by the controller.
@@ -76,12 +80,17 @@ type JobRunSpec struct {
 // JobRunState holds what cannot be computed again.
 //
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.input) || has(self.input)",message="the input of a JobRun is frozen"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.timeout) || has(self.timeout)",message="a timeout that has passed stays so"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.end) || has(self.end)",message="the end of a JobRun is final"
 type JobRunState struct {
 	// input is everything that decides what the run does, as it was when the controller first saw the JobRun.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the input of a JobRun is frozen"
 	Input *JobInput `json:"input,omitempty"`
+	// timeout is Passed once spec.timeout had passed before the run ended: it is stopped then, as by a cancel.
+	// +optional
+	// +kubebuilder:validation:Enum=Passed
+	Timeout string `json:"timeout,omitempty"`
 	// end is the end of the run; unset until then.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the end of a JobRun is final"
@@ -141,6 +150,25 @@ type JobInput struct {
 	// +kubebuilder:validation:MaxItems=32
 	// +kubebuilder:validation:items:MaxLength=256
 	Rescue []string `json:"rescue,omitempty"`
+	// destroy is the command of action destroy, for the deletion of the JobWorkspace; unset if the template has none.
+	// +optional
+	Destroy *JobCommand `json:"destroy,omitempty"`
+}
+
+// JobCommand is a command.
+type JobCommand struct {
+	// entrypoint is the program and its first arguments.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=4096
+	Entrypoint []string `json:"entrypoint,omitempty"`
+	// args are further arguments; unset for none.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=256
+	// +kubebuilder:validation:items:MaxLength=4096
+	Args []string `json:"args,omitempty"`
 }
 
 // JobRunEnd is the end of a run.

@@ -5,6 +5,17 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
+// Finalizer keeps a JobRun until its end is recorded and what carried it out is gone, and a JobWorkspace until its run
+// has ended, and everything is destroyed if it asks for that.
+const Finalizer = "orcon.tengu.io/job"
+
+// ConsentKey is the annotation of a JobWorkspace by which a person agrees that it is destroyed although many others are,
+// and ConsentDestroy its value.
+const (
+	ConsentKey     = "orcon.tengu.io/consent"
+	ConsentDestroy = "destroy"
+)
+
 // JobWorkspace is the lock and the lineage of states of runs that follow each other: a JobTemplate with parameters,
 // run again and again, one JobRun at a time.
 //
@@ -74,7 +85,16 @@ type JobWorkspaceSpec struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100
 	KeepGenerations int32 `json:"keepGenerations,omitempty"`
+	// deletionPolicy is Destroy to run action destroy when the JobWorkspace is deleted, with the frozen input of its last
+	// run; Retain (default) leaves everything. If its namespace, its definition or Orcon is deleted, nothing is destroyed.
+	// The states stay in the store either way.
+	// +optional
+	// +kubebuilder:validation:Enum=Retain;Destroy
+	DeletionPolicy string `json:"deletionPolicy,omitempty"`
 }
+
+// DeletionPolicyDestroy is the deletionPolicy by which the deletion of a JobWorkspace runs action destroy.
+const DeletionPolicyDestroy = "Destroy"
 
 // JobWorkspaceState is the lock and the lineage of states.
 type JobWorkspaceState struct {

@@ -1,0 +1,42 @@
+package evidence_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob/directory"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/evidence"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
+)
+
+// The store reaches as far as its highest fence and its highest generation, each Workspace by itself (JOBS.md J20).
+func TestExtent(t *testing.T) {
+	store, err := directory.Open(t.TempDir())
+	require.NoError(t, err)
+	e, err := evidence.Extent(t.Context(), store, "w")
+	require.NoError(t, err)
+	assert.Equal(t, workspace.Extent{}, e)
+	for key, content := range map[blob.Key]string{
+		{Workspace: "w", Fence: 2, Name: "generation-0000000012"}: "{}",
+		{Workspace: "w", Fence: 9, Name: "claimant"}:              "pod",
+		{Workspace: "w", Fence: 3, Name: "state-a"}:               "x",
+		{Workspace: "other", Fence: 40, Name: "claimant"}:         "p",
+	} {
+		require.NoError(t, store.Put(t.Context(), key, strings.NewReader(content)))
+	}
+	e, err = evidence.Extent(t.Context(), store, "w")
+	require.NoError(t, err)
+	assert.Equal(t, workspace.Extent{Fence: 9, Generation: 12}, e)
+	for fence, want := range map[int64]string{9: "pod", 2: "", 0: ""} {
+		got, err := evidence.Claimant(t.Context(), store, "w", fence)
+		require.NoError(t, err)
+		assert.Equal(t, want, got, fence)
+	}
+	require.NoError(t, store.Put(t.Context(), blob.Key{Workspace: "w", Fence: 9, Name: "generation-x"}, strings.NewReader("")))
+	_, err = evidence.Extent(t.Context(), store, "w")
+	require.ErrorContains(t, err, "generation-x")
+}
