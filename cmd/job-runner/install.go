@@ -40,5 +40,5 @@ func install(from, to string) error {
 	if err = errors.Join(err, out.Chmod(0o555), out.Close()); err != nil {
 		return err
 	}
-	return os.Rename(out.Name(), to)
+	return os.Rename(out.Name(), to) //nolint:gosec // the controller names the file
 }

@@ -98,7 +98,7 @@ func (e *Executor) job(ctx context.Context, n executor.Name) (*batchv1.Job, erro
 	case err != nil:
 		return nil, cannot("look at", n, err)
 	case job.Labels[v1alpha1.LabelRunUID] != n.UID:
-		return nil, cannot("look at", n, fmt.Errorf("Job %s belongs to something else: delete it", job.Name))
+		return nil, cannot("look at", n, fmt.Errorf("its Job %s belongs to something else: delete that", job.Name))
 	}
 	return &job, nil
 }

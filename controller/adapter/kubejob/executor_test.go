@@ -86,7 +86,7 @@ func TestStartAndRemove(t *testing.T) {
 	assert.Equal(t, 2, b.writes)
 	s, err = b.Look(t.Context(), attempt().Name)
 	require.NoError(t, err)
-	assert.Equal(t, executor.Sight{Over: true}, s)
+	assert.Equal(t, executor.Sight{}, s)
 }
 
 // A start that cannot be right makes nothing, and says why.
@@ -102,7 +102,7 @@ func TestStartRefuses(t *testing.T) {
 		"NoTrust":   {objects: []client.Object{owner("")}, says: "not published yet"},
 		"NoRun":     {trust: "x", says: "not found"},
 		"Replaced":  {objects: []client.Object{replaced}, trust: "x", says: "another one has its name"},
-		"NameTaken": {objects: []client.Object{owner(""), foreign}, trust: "x", says: "Job network-7-2 belongs to something else: delete it"},
+		"NameTaken": {objects: []client.Object{owner(""), foreign}, trust: "x", says: "its Job network-7-2 belongs to something else: delete that"},
 	} {
 		t.Run(label, func(t *testing.T) {
 			b := newBench(t, c.objects...)

@@ -2,6 +2,7 @@ package kubejob
 
 import (
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -70,10 +71,8 @@ func build(a executor.Attempt, r Runner, trust, queue string) *batchv1.Job {
 		},
 	}
 	if queue != "" {
-		job.Labels = map[string]string{labelQueue: queue}
-		for key, value := range labels {
-			job.Labels[key] = value
-		}
+		job.Labels = maps.Clone(labels)
+		job.Labels[labelQueue] = queue
 	}
 	return job
 }

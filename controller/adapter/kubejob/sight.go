@@ -13,8 +13,11 @@ import (
 // see returns what exists of an attempt: its Job, nil for none, and the pods with its labels. Refusal is why the Job
 // could make no pod; "" where it could, or was not asked.
 func see(job *batchv1.Job, pods []corev1.Pod, refusal string) executor.Sight {
+	if job == nil && len(pods) == 0 {
+		return executor.Sight{}
+	}
 	s := executor.Sight{Over: over(job, pods)}
-	s.Made = job != nil || len(pods) > 0
+	s.Made = true
 	if job != nil && len(pods) == 0 && !s.Over {
 		s.Obstacle = cmp.Or(refusal, suspended(job))
 	}

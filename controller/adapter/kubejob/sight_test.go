@@ -51,7 +51,7 @@ func TestSee(t *testing.T) {
 		refusal string
 		want    executor.Sight
 	}{
-		"Nothing": {why: "none will come by itself", want: executor.Sight{Over: true}},
+		"Nothing": {why: "nothing was made, or all of it is gone"},
 		"NoPod":   {why: "the Job has just been made", job: ready, want: executor.Sight{Pod: run.Pod{Made: true}}},
 		"Refused": {
 			why: "a quota, or a policy", job: ready, refusal: "FailedCreate: quota",
@@ -99,6 +99,7 @@ func TestSee(t *testing.T) {
 		"NotFailed":   {why: "a condition may be false", job: ending(batchv1.JobFailed, corev1.ConditionFalse), want: executor.Sight{Pod: run.Pod{Made: true}}},
 		"Complete":    {why: "its pod was deleted", job: ending(batchv1.JobComplete, corev1.ConditionTrue), want: executor.Sight{Pod: run.Pod{Made: true}, Over: true}},
 		"JobDeleted":  {why: "its pod is still being stopped", pods: []corev1.Pod{made("p", corev1.PodRunning, corev1.PodStatus{})}, want: seen(run.Pod{})},
+		"PodLeft":     {why: "its pod has ended, too", pods: []corev1.Pod{made("p", corev1.PodSucceeded, terminated)}, want: gone},
 		"Newest": {
 			why: "the last pod counts", job: ready,
 			pods: []corev1.Pod{made("younger", corev1.PodRunning, terminated), made("older", corev1.PodFailed, corev1.PodStatus{})},

@@ -14,13 +14,11 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
 )
 
-const account = "system:serviceaccount:shop:default"
-
 // JOBS-DESIGN.md 13: a keeper's token is good for the Run that its pod carries out.
 func TestIdentify(t *testing.T) {
 	template, w, r, p := shop(t)
 	world := newWorld(t, template, w, r, p)
-	world.reviews["t"] = good(account, p.Name, "p-uid")
+	world.reviews["t"] = good(p.Name)
 	callers := NewCallers(world, world)
 	want := serve.Caller{
 		Workspace: "w-uid", Run: workspace.Run{UID: "r-uid", Name: "network-7"},
@@ -62,7 +60,7 @@ func TestForbidden(t *testing.T) {
 		t.Run(label, func(t *testing.T) {
 			template, w, r, p := shop(t)
 			world := newWorld(t, template, w, r, p)
-			review := good(account, p.Name, "p-uid")
+			review := good(p.Name)
 			if c.change != nil {
 				c.change(world, &review)
 				c.header = "Bearer t"
@@ -86,7 +84,7 @@ func TestStrangePods(t *testing.T) {
 			template, w, r, p := shop(t)
 			p.Labels = map[string]string{v1alpha1.LabelRun: c.run, v1alpha1.LabelRunUID: c.uid}
 			world := newWorld(t, template, w, r, p)
-			world.reviews["t"] = good(account, p.Name, "p-uid")
+			world.reviews["t"] = good(p.Name)
 			_, err := identify(t, NewCallers(world, world), "Bearer t")
 			require.ErrorIs(t, err, serve.ErrForbidden)
 			assert.ErrorContains(t, err, c.says)
@@ -98,7 +96,7 @@ func TestStrangePods(t *testing.T) {
 func TestIdentifyLater(t *testing.T) {
 	template, w, r, p := shop(t)
 	world := newWorld(t, template, w, r, p)
-	world.reviews["t"] = good(account, p.Name, "p-uid")
+	world.reviews["t"] = good(p.Name)
 	callers := NewCallers(world, world)
 	world.fault = errors.New("down")
 	_, err := identify(t, callers, "Bearer t")

@@ -72,12 +72,12 @@ func identify(t *testing.T, c *Callers, authorization string) (serve.Caller, err
 	return c.Identify(r)
 }
 
-// good returns the review of a token of a pod.
-func good(account, pod, uid string) authenticationv1.TokenReviewStatus {
+// good returns the review of a token of the pod of shop.
+func good(pod string) authenticationv1.TokenReviewStatus {
 	return authenticationv1.TokenReviewStatus{
 		Authenticated: true, Audiences: []string{v1alpha1.Audience},
-		User: authenticationv1.UserInfo{Username: account, Extra: map[string]authenticationv1.ExtraValue{
-			"authentication.kubernetes.io/pod-name": {pod}, "authentication.kubernetes.io/pod-uid": {uid},
+		User: authenticationv1.UserInfo{Username: "system:serviceaccount:shop:default", Extra: map[string]authenticationv1.ExtraValue{
+			"authentication.kubernetes.io/pod-name": {pod}, "authentication.kubernetes.io/pod-uid": {"p-uid"},
 		}},
 	}
 }
