@@ -5,12 +5,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
 )
 
 // Input is everything that decides what a Run does. It is frozen when the Run is created, and kept with the state, so
 // that a destroy run needs no sources (JOBS.md J18).
 type Input struct {
 	Action string `json:"action"`
+	// Safety is that of the template: a Workspace may name another one when the Run is admitted.
+	Safety job.Safety `json:"safety"`
 	// Image is by digest.
 	Image      string   `json:"image"`
 	Entrypoint []string `json:"entrypoint"`

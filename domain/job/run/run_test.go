@@ -162,6 +162,12 @@ func TestUnfrozen(t *testing.T) {
 	for _, s := range []run.Status{missing, refused} {
 		assert.True(t, explained(s.Conditions(), run.Meanings()), s.Reason)
 	}
+	for fence, want := range map[int64]job.Outcome{0: job.None, 3: job.Unknown} {
+		s := run.Forsaken(1, fence)
+		assert.Equal(t, want, s.Outcome)
+		assert.Equal(t, fence, s.Fence)
+		assert.True(t, explained(s.Conditions(), run.Meanings()), s.Reason)
+	}
 	s := run.Derive(run.Facts{Run: one, Obstacle: "the store does not answer"}, workspace.Workspace{})
 	assert.Equal(t, "the store does not answer", s.Message)
 }

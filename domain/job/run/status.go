@@ -97,6 +97,17 @@ func Missing(message string) Status {
 	return Status{Phase: Queued, Reason: reasonMissing, Message: message}
 }
 
+// Forsaken returns the end of a Run whose Workspace is gone. What it has made is removed.
+func Forsaken(attempt int, fence int64) Status {
+	if fence == 0 {
+		return unstarted(Cancelled, string(Cancelled), "its JobWorkspace was deleted before it started")
+	}
+	return Status{
+		Phase: Lost, Reason: string(Lost), Message: "its JobWorkspace was deleted, so that its end is not known",
+		Outcome: job.Unknown, Exit: job.Exit{Cause: job.Unreported}, Attempt: attempt, Fence: fence,
+	}
+}
+
 // Refused returns the end of a Run that cannot be frozen.
 func Refused(err error) Status { return unstarted(Failed, reasonRefused, err.Error()) }
 
@@ -158,6 +169,8 @@ func ended(f Facts, w workspace.Workspace) Status {
 	switch stop := f.stopping(); {
 	case e.Exit.Cause == job.Unreported:
 		s.Phase, s.Message = Lost, "its end is not known: the Workspace goes on from generation "+fmt.Sprint(w.State.Number)
+	case stop != "" && e.Exit.Cause == job.NotStarted:
+		s.Phase, s.Message = stop, "it was stopped before its process started"
 	case stop != "":
 		s.Phase, s.Message = stop, "its process was stopped ("+e.Exit.String()+")"
 	case e.Exit.Success() && e.Outcome.Releases():

@@ -99,7 +99,7 @@ func (t TemplateVersion) Freeze(action string, parameters map[string]any) (Input
 		return Input{}, fmt.Errorf("cannot run %s: %w", t.Name, err)
 	}
 	return Input{
-		Action: action, Image: t.Image, Entrypoint: a.Entrypoint, Args: a.Args, Contract: t.Contract, Parameters: values,
+		Action: action, Safety: t.Safety, Image: t.Image, Entrypoint: a.Entrypoint, Args: a.Args, Contract: t.Contract, Parameters: values,
 		Env: t.Env, Exclude: t.Exclude, Rescue: t.Rescue, Destroy: t.Actions[Destroy],
 	}, nil
 }

@@ -24,6 +24,13 @@ func Conditions(w Workspace, e Extent) []condition.Condition {
 	}
 }
 
+// Unreadable returns the conditions of a Workspace whose state cannot be read.
+func Unreadable(err error) []condition.Condition {
+	return condition.Stuck(unreadable, "the state cannot be read, so that nothing starts and nothing is written: "+err.Error())
+}
+
+const unreadable = "Unreadable"
+
 // Meanings returns every reason that a Workspace shows.
 func Meanings() []condition.Meaning {
 	return []condition.Meaning{
@@ -36,6 +43,8 @@ func Meanings() []condition.Meaning {
 			Cure: "see that it no longer runs, then decide with the command in the message"},
 		{Type: condition.Stalled, Reason: string(NeedsAccept), Means: "the process that left the state was killed, so that it may be incomplete",
 			Cure: "look at the state, then accept it or go back to an earlier one with the commands in the message"},
+		{Type: condition.Stalled, Reason: unreadable, Means: "a newer version of Orcon, or another writer, has written the state",
+			Cure: "use the version that wrote it, or restore the JobWorkspace from a backup"},
 		{Type: condition.Stalled, Reason: string(StoreAhead),
 			Means: "the store holds more than the JobWorkspace knows, as after the restore of an older object",
 			Cure:  "compare the two, then decide with the command in the message"},

@@ -106,8 +106,12 @@ func ToInput(o *v1alpha1.JobRun) (run.Input, bool, error) {
 	if err != nil {
 		return run.Input{}, true, err
 	}
+	safety, err := toWord("state.input.safety", i.Safety, safeties)
+	if err != nil {
+		return run.Input{}, true, err
+	}
 	input := run.Input{
-		Action: i.Action, Image: i.Image, Entrypoint: some(i.Entrypoint), Args: some(i.Args), Contract: i.Contract,
+		Action: i.Action, Safety: safety, Image: i.Image, Entrypoint: some(i.Entrypoint), Args: some(i.Args), Contract: i.Contract,
 		Parameters: parameters, Env: env, Exclude: some(i.Exclude), Rescue: some(i.Rescue),
 	}
 	if i.Destroy != nil {
@@ -133,7 +137,7 @@ func SetInput(o *v1alpha1.JobRun, i run.Input) error {
 		return fmt.Errorf("cannot freeze the parameters: %w", err)
 	}
 	frozen := &v1alpha1.JobInput{
-		Action: i.Action, Image: i.Image, Contract: i.Contract, Entrypoint: some(i.Entrypoint), Args: some(i.Args),
+		Action: i.Action, Safety: forWord(i.Safety, safeties), Image: i.Image, Contract: i.Contract, Entrypoint: some(i.Entrypoint), Args: some(i.Args),
 		Parameters: &runtime.RawExtension{Raw: parameters}, Env: forEnv(i.Env), Exclude: some(i.Exclude), Rescue: some(i.Rescue),
 	}
 	if d := i.Destroy; len(d.Entrypoint)+len(d.Args) > 0 {

@@ -129,6 +129,9 @@ type JobInput struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=63
 	Action string `json:"action"`
+	// safety is that of the template; unset is Exclusive.
+	// +optional
+	Safety JobSafety `json:"safety,omitempty"`
 	// image is the image of the program, by digest.
 	// +required
 	// +kubebuilder:validation:MaxLength=1024

@@ -9,6 +9,9 @@ import (
 // has ended, and everything is destroyed if it asks for that.
 const Finalizer = "orcon.tengu.io/job"
 
+// DestroyLabel is the label of the destroy runs of JobWorkspaces that are deleted. Its value is the JobWorkspace.
+const DestroyLabel = "orcon.tengu.io/destroys"
+
 // ConsentKey is the annotation of a JobWorkspace by which a person agrees that it is destroyed although many others are,
 // and ConsentDestroy its value.
 const (

@@ -1,0 +1,101 @@
+package job
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/job"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
+)
+
+// queue returns the places of the Runs that wait.
+func (l *look) queue() []run.Rank {
+	var waiting []run.Waiting
+	for _, e := range l.runs {
+		if r, waits := convert.ToWaiting(e.JobRun); waits && (e.frozen() || r.Cancelled) {
+			waiting = append(waiting, r)
+		}
+	}
+	return run.Queue(convert.ToConcurrency(l.o.Spec), l.w, waiting)
+}
+
+// admit gives the lock to the next Run.
+func (l *look) admit(ctx context.Context) error {
+	if l.w.Lock.Held() {
+		return nil
+	}
+	for _, rank := range l.queue() {
+		e := l.find(rank.Run)
+		switch {
+		case rank.Ended.Ended():
+			e.decided = rank.Ended // noted by the next look
+			l.within(soon)
+		case rank.Next && l.admits(e):
+			return l.acquire(ctx, e)
+		}
+	}
+	return nil
+}
+
+// acquire writes the lock for a Run. What the cache may not show yet is read from the API server.
+func (l *look) acquire(ctx context.Context, e *execution) error {
+	extent, err := l.extent(ctx)
+	if err != nil {
+		l.obstacle = err.Error()
+		l.fail(err)
+		return nil
+	}
+	input, _, err := convert.ToInput(e.JobRun)
+	if err != nil {
+		e.decided = run.Refused(err)
+		return nil
+	}
+	now := &v1alpha1.JobRun{}
+	if err := l.Reader.Get(ctx, client.ObjectKeyFromObject(e.JobRun), now); err != nil {
+		return fmt.Errorf("cannot read JobRun %s again: %w", e.Name, err)
+	}
+	if now.ResourceVersion != e.ResourceVersion || now.UID != e.UID {
+		return errBehind
+	}
+	published, err := l.publishedFence(ctx)
+	if err != nil {
+		return err
+	}
+	w := l.w
+	w.Terms.Safety = input.Safety
+	next, err := w.Acquire(workspace.Admission{Run: convert.ToRun(e.JobRun), Published: published, Extent: extent, Now: l.Now()})
+	if err != nil {
+		l.obstacle = err.Error()
+		return nil
+	}
+	if err := l.write(ctx, next, "give the lock to JobRun "+e.Name); err != nil {
+		return err
+	}
+	return l.hold(ctx)
+}
+
+// publishedFence returns the fence of the last end, if the Run shows it or is gone, and 0 otherwise.
+func (l *look) publishedFence(ctx context.Context) (int64, error) {
+	last := l.w.Last
+	if e := l.find(last.Run); e != nil || last.Fence == 0 {
+		if e == nil {
+			return 0, nil
+		}
+		return e.published.Fence, nil
+	}
+	o := &v1alpha1.JobRun{}
+	err := l.Reader.Get(ctx, client.ObjectKey{Namespace: l.name.Namespace, Name: last.Run.Name}, o)
+	switch {
+	case apierrors.IsNotFound(err), err == nil && string(o.UID) != last.Run.UID:
+		return last.Fence, nil
+	case err != nil:
+		return 0, fmt.Errorf("cannot read JobRun %s: %w", last.Run.Name, err)
+	}
+	end, err := convert.ToPublished(o)
+	return end.Fence, err
+}

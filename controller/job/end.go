@@ -1,0 +1,184 @@
+package job
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/job"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
+)
+
+// status returns what a Run shows.
+func (l *look) status(e *execution) run.Status {
+	if !e.ended() && e.decided.Phase != "" {
+		return e.decided
+	}
+	return run.Derive(run.Facts{
+		Run: convert.ToRun(e.JobRun), Published: e.published, Cancelled: convert.Cancelled(e.JobRun), TimedOut: convert.TimedOut(e.JobRun),
+		Pod: e.pod, Extent: l.memory.extent, Obstacle: l.obstacle,
+	}, l.w)
+}
+
+// end stores the ends of Runs that have ended.
+func (l *look) end(ctx context.Context) error {
+	for _, rank := range l.queue() {
+		if e := l.find(rank.Run); rank.Ended.Ended() && e != nil {
+			e.decided = rank.Ended
+		}
+	}
+	for _, e := range l.runs {
+		s := l.status(e)
+		if e.ended() || !s.Ended() {
+			continue
+		}
+		if s.Fence == 0 {
+			if err := l.current(ctx); err != nil {
+				return err
+			}
+		}
+		if err := l.publishEnd(ctx, e, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// current returns an error if the Workspace has changed: a Run that seems to wait may have the lock by now, and an end is
+// final.
+func (l *look) current(ctx context.Context) error {
+	now := &v1alpha1.JobWorkspace{}
+	if err := l.Reader.Get(ctx, l.name, now); err != nil {
+		return fmt.Errorf("cannot read the JobWorkspace again: %w", err)
+	}
+	if now.ResourceVersion != l.o.ResourceVersion {
+		return errBehind
+	}
+	return nil
+}
+
+// publishEnd stores the end of a Run.
+func (r *Reconciler) publishEnd(ctx context.Context, e *execution, s run.Status) error {
+	before := e.DeepCopy()
+	convert.SetEnd(e.JobRun, s)
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	if err := r.Client.Patch(ctx, e.JobRun, patch); err != nil {
+		return fmt.Errorf("cannot store the end of JobRun %s: %w", e.Name, err)
+	}
+	e.published = s
+	return nil
+}
+
+// drain is how long a keeper may take, after its end is recorded, to carry away the rest of the output.
+const drain = time.Minute
+
+// clear removes what carried out Runs that have ended, and lets them go.
+func (l *look) clear(ctx context.Context) error {
+	for _, e := range l.runs {
+		if !e.ended() || !controllerutil.ContainsFinalizer(e.JobRun, v1alpha1.Finalizer) {
+			continue
+		}
+		if l.draining(ctx, e) {
+			l.within(time.Second)
+			continue
+		}
+		if err := l.remove(ctx, e, e.published.Attempt); err != nil {
+			return err
+		}
+		delete(l.memory.ended, e.UID)
+	}
+	return nil
+}
+
+// draining reports whether an attempt has an output that is not yet stored. One that was given up, or withdrawn, is not
+// waited for.
+func (l *look) draining(ctx context.Context, e *execution) bool {
+	s := e.published
+	withdrawn := s.Outcome == job.None && convert.Stopped(e.JobRun)
+	if s.Attempt == 0 || s.Exit.Cause == job.Unreported || withdrawn {
+		return false
+	}
+	sight, err := l.Executor.Look(ctx, l.attempt(convert.ToRun(e.JobRun), e.published.Attempt))
+	if err != nil {
+		l.fail(fmt.Errorf("cannot look at attempt %d of JobRun %s: %w", e.published.Attempt, e.Name, err))
+		return true
+	}
+	return sight.Made && !sight.Over && l.memory.passedSince(e.UID, l.Clock()) < drain
+}
+
+// remove removes what carried out an attempt of a Run, and its finalizer; attempt 0 is none.
+func (l *look) remove(ctx context.Context, e *execution, attempt int) error {
+	if attempt > 0 {
+		name := l.attempt(convert.ToRun(e.JobRun), attempt)
+		if err := l.Executor.Remove(ctx, name); err != nil {
+			l.fail(fmt.Errorf("cannot remove attempt %d of JobRun %s: %w", name.Number, e.Name, err))
+			return nil
+		}
+	}
+	before := e.DeepCopy()
+	controllerutil.RemoveFinalizer(e.JobRun, v1alpha1.Finalizer)
+	if err := client.IgnoreNotFound(l.patch(ctx, e.JobRun, before)); err != nil {
+		return fmt.Errorf("cannot let JobRun %s go: %w", e.Name, err)
+	}
+	return nil
+}
+
+// forsake ends Runs whose Workspace is gone. Those that were never frozen wait for one.
+func (l *look) forsake(ctx context.Context) error {
+	for _, e := range l.forsaken {
+		if ownerOf(e.JobRun) == "" && !e.ended() {
+			if err := l.await(ctx, e); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := l.gone(ctx, ownerOf(e.JobRun)); err != nil {
+			return err
+		}
+		if !e.ended() {
+			if err := l.publishEnd(ctx, e, run.Forsaken(int(e.Status.Attempt), e.Status.Fence)); err != nil {
+				return client.IgnoreNotFound(err)
+			}
+		}
+		if controllerutil.ContainsFinalizer(e.JobRun, v1alpha1.Finalizer) {
+			if err := l.remove(ctx, e, max(1, e.published.Attempt)); err != nil {
+				return err
+			}
+		}
+		if err := l.publishRun(ctx, e, e.published); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// gone returns an error while a Workspace is still there: the cache may be behind.
+func (l *look) gone(ctx context.Context, uid types.UID) error {
+	now := &v1alpha1.JobWorkspace{}
+	err := l.Reader.Get(ctx, l.name, now)
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("cannot read the JobWorkspace again: %w", err)
+	}
+	if err == nil && now.UID == uid {
+		return errBehind
+	}
+	return nil
+}
+
+// await publishes that a Run waits for its Workspace; one that is cancelled ends.
+func (l *look) await(ctx context.Context, e *execution) error {
+	if convert.Cancelled(e.JobRun) {
+		if err := l.publishEnd(ctx, e, run.Forsaken(0, 0)); err != nil {
+			return err
+		}
+		return l.publishRun(ctx, e, e.published)
+	}
+	return l.publishRun(ctx, e, run.Missing(fmt.Sprintf("there is no JobWorkspace %s in namespace %s: create it, or delete this JobRun",
+		l.name.Name, l.name.Namespace)))
+}

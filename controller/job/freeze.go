@@ -1,0 +1,110 @@
+package job
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/job"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
+)
+
+// workspaceKind is the kind of the owner of a Run.
+const workspaceKind = "JobWorkspace"
+
+// freeze gives new Runs their input. One that can never have one ends.
+func (l *look) freeze(ctx context.Context) error {
+	for _, e := range l.runs {
+		if e.ended() || e.frozen() || convert.Cancelled(e.JobRun) {
+			continue
+		}
+		input, err := l.input(ctx, e)
+		switch {
+		case apierrors.IsNotFound(err):
+			e.decided = run.Missing(fmt.Sprintf("there is no JobTemplate %s in namespace %s: create it, or correct spec.template of JobWorkspace %s",
+				l.o.Spec.Template, l.name.Namespace, l.name.Name))
+		case err != nil:
+			e.decided = run.Refused(err)
+		default:
+			if err := l.store(ctx, e, input); err != nil {
+				return fmt.Errorf("cannot freeze the input of JobRun %s: %w", e.Name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// store writes the input of a Run, its finalizer and its owner.
+func (l *look) store(ctx context.Context, e *execution, input run.Input) error {
+	before := e.DeepCopy()
+	if err := convert.SetInput(e.JobRun, input); err != nil {
+		return err
+	}
+	controllerutil.AddFinalizer(e.JobRun, v1alpha1.Finalizer)
+	e.OwnerReferences = append(e.OwnerReferences, metav1.OwnerReference{
+		APIVersion: v1alpha1.GroupVersion.String(), Kind: workspaceKind, Name: l.o.Name, UID: l.o.UID,
+	})
+	return l.patch(ctx, e.JobRun, before)
+}
+
+// input returns what a Run is frozen to. A Workspace that is deleted needs no template: what its last run had suffices.
+func (l *look) input(ctx context.Context, e *execution) (run.Input, error) {
+	if !l.o.DeletionTimestamp.IsZero() {
+		if last, found, err := l.lastInput(); found || err != nil {
+			if err != nil {
+				return run.Input{}, err
+			}
+			return last.Undo()
+		}
+	}
+	t, err := l.template(ctx)
+	if err != nil {
+		return run.Input{}, err
+	}
+	parameters, err := convert.ToParameters("spec.parameters", l.o.Spec.Parameters)
+	if err != nil {
+		return run.Input{}, fmt.Errorf("cannot use JobWorkspace %s: %w", l.name.Name, err)
+	}
+	input, err := t.Freeze(e.Spec.Action, parameters)
+	if err != nil {
+		return run.Input{}, fmt.Errorf("%w: correct JobWorkspace %s, then create another JobRun", err, l.name.Name)
+	}
+	return input, nil
+}
+
+// lastInput returns the input of the last Run that held the lock; false if there is none.
+func (l *look) lastInput() (run.Input, bool, error) {
+	var last *execution
+	for _, e := range l.runs {
+		if e.frozen() && e.published.Fence > 0 && (last == nil || e.published.Fence > last.published.Fence) {
+			last = e
+		}
+	}
+	if last == nil {
+		return run.Input{}, false, nil
+	}
+	return convert.ToInput(last.JobRun)
+}
+
+// limit notes the timeout of the Run that holds the lock once it has passed.
+func (l *look) limit(ctx context.Context) error {
+	e := l.find(l.w.Lock.Run)
+	if e == nil || e.ended() || e.Spec.Timeout == nil || convert.TimedOut(e.JobRun) {
+		return nil
+	}
+	if left := l.w.Lock.Since.Add(e.Spec.Timeout.Duration).Sub(l.Now()); left > 0 {
+		l.within(left + time.Millisecond)
+		return nil
+	}
+	before := e.DeepCopy()
+	convert.SetTimedOut(e.JobRun)
+	if err := l.patch(ctx, e.JobRun, before); err != nil {
+		return fmt.Errorf("cannot note the timeout of JobRun %s: %w", e.Name, err)
+	}
+	return nil
+}

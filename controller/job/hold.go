@@ -1,0 +1,207 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/job"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/evidence"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/executor"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
+)
+
+// hold does what is due for the Run that holds the lock.
+func (l *look) hold(ctx context.Context) error {
+	lock := l.w.Lock
+	if !lock.Held() {
+		return nil
+	}
+	if lock.Recovery.Reason != "" && !lock.Safety.Expires() {
+		return nil // a person decides
+	}
+	l.within(min(poll, lock.Timing.Lost/4))
+	if lock.Run.Person {
+		return l.listen(ctx, false)
+	}
+	e, err := l.holder(ctx)
+	if err != nil {
+		return err
+	}
+	sight, err := l.Executor.Look(ctx, l.attempt(lock.Run, lock.Attempt))
+	if err != nil {
+		l.fail(fmt.Errorf("cannot look at attempt %d of %s: %w", lock.Attempt, lock.Run, err))
+		if lock.Claimant.ID == "" {
+			return nil
+		}
+		return l.listen(ctx, false)
+	}
+	if e != nil {
+		e.pod = sight.Pod
+	}
+	if lock.Claimant.ID == "" {
+		return l.begin(ctx, e, sight)
+	}
+	return l.listen(ctx, l.vanished(sight))
+}
+
+// holder returns the Run that holds the lock; nil if it is gone.
+func (l *look) holder(ctx context.Context) (*execution, error) {
+	if e := l.find(l.w.Lock.Run); e != nil {
+		return e, nil
+	}
+	o := &v1alpha1.JobRun{}
+	err := l.Reader.Get(ctx, client.ObjectKey{Namespace: l.name.Namespace, Name: l.w.Lock.Run.Name}, o)
+	switch {
+	case apierrors.IsNotFound(err), err == nil && string(o.UID) != l.w.Lock.Run.UID:
+		return nil, nil //nolint:nilnil // it is gone
+	case err != nil:
+		return nil, fmt.Errorf("cannot read JobRun %s: %w", l.w.Lock.Run.Name, err)
+	}
+	return nil, errBehind
+}
+
+// attempt names an attempt of a Run.
+func (l *look) attempt(r workspace.Run, number int) executor.Name {
+	return executor.Name{Namespace: l.name.Namespace, Run: r.Name, UID: r.UID, Number: number}
+}
+
+// begin does what is due for an attempt that nothing has claimed.
+func (l *look) begin(ctx context.Context, e *execution, sight executor.Sight) error {
+	lock := l.w.Lock
+	claimed, err := evidence.Claimant(ctx, l.Store, string(l.o.UID), lock.Fence)
+	if err != nil {
+		l.fail(fmt.Errorf("cannot read who claims fence %d: %w", lock.Fence, err))
+		return nil
+	}
+	switch {
+	case claimed != "":
+		return l.complete(ctx, claimed, sight.Where)
+	case e == nil || convert.Stopped(e.JobRun):
+		next, err := l.w.Withdraw(lock.Run, claimed)
+		if err != nil {
+			return err
+		}
+		return l.write(ctx, next, "withdraw "+lock.Run.String())
+	case sight.Over:
+		return l.replace(ctx, e)
+	case !sight.Made:
+		l.start(ctx, e)
+	}
+	return nil
+}
+
+// complete writes a claim that only the store knows.
+func (l *look) complete(ctx context.Context, claimed, where string) error {
+	extent, err := l.extent(ctx)
+	if err != nil {
+		l.fail(err)
+		return nil
+	}
+	next, err := l.w.Claim(workspace.Start{
+		Run: l.w.Lock.Run, Attempt: l.w.Lock.Attempt, Claimant: workspace.Claimant{ID: claimed, Where: where}, Recorded: claimed, Extent: extent,
+	})
+	if errors.Is(err, workspace.ErrAhead) {
+		return nil // which the Workspace shows
+	}
+	if err != nil {
+		return err
+	}
+	return l.write(ctx, next, "complete the claim of "+l.w.Lock.Run.String())
+}
+
+// replace begins the next attempt of a Run, a while after the pod of the last one ended without a claim.
+func (l *look) replace(ctx context.Context, e *execution) error {
+	lock := l.w.Lock
+	if e.pod.Obstacle == "" {
+		e.pod.Obstacle = "its pod ended before it claimed the run, and another one is made"
+	}
+	pause := job.Pause(lock.Attempt)
+	if passed := l.memory.over.passed(lock.Fence, l.Clock()); passed < pause {
+		l.within(pause - passed)
+		return nil
+	}
+	extent, err := l.extent(ctx)
+	if err != nil {
+		l.fail(err)
+		return nil
+	}
+	next, err := l.w.Replace(lock.Run, lock.Attempt, "", extent)
+	if errors.Is(err, workspace.ErrAhead) {
+		return nil // which the Workspace shows
+	}
+	if err != nil {
+		return err
+	}
+	if err := l.write(ctx, next, "replace the pod of "+lock.Run.String()); err != nil {
+		return err
+	}
+	l.start(ctx, e)
+	return nil
+}
+
+// start has the attempt of the lock carried out. What is left of the one before is removed first, so that no attempt but
+// the last one is ever left.
+func (l *look) start(ctx context.Context, e *execution) {
+	lock := l.w.Lock
+	input, _, err := convert.ToInput(e.JobRun)
+	if err == nil && lock.Attempt > 1 {
+		err = l.Executor.Remove(ctx, l.attempt(lock.Run, lock.Attempt-1))
+	}
+	if err == nil {
+		err = l.Executor.Start(ctx, executor.Attempt{
+			Name: l.attempt(lock.Run, lock.Attempt), Workspace: l.o.Name, Fence: lock.Fence, Input: input, Timing: lock.Timing, Settings: l.Keeper,
+		})
+	}
+	if err != nil {
+		err = fmt.Errorf("cannot start attempt %d: %w", lock.Attempt, err)
+		e.pod.Obstacle = err.Error()
+		l.fail(err)
+	}
+}
+
+// vanished reports whether a claimed attempt has ended. What made it may not see it yet, or no longer: only one that is
+// not there for a while counts.
+func (l *look) vanished(sight executor.Sight) bool {
+	if sight.Made {
+		l.memory.missing = moment{}
+		return sight.Over
+	}
+	return l.memory.missing.passed(l.w.Lock.Fence, l.Clock()) >= poll
+}
+
+// listen follows the signs of life of a claimant, and gives up one that is lost.
+func (l *look) listen(ctx context.Context, vanished bool) error {
+	lock, now, m := l.w.Lock, l.Clock(), l.memory
+	if !m.watch.Follows(lock.Fence, lock.Claimant.ID) {
+		m.watch = job.NewWatch(lock.Fence, lock.Claimant.ID, now)
+	}
+	sign, err := l.Signs.Last(ctx, lock.Run.UID)
+	if err != nil {
+		l.fail(fmt.Errorf("cannot read the renewals of %s: %w", lock.Run, err))
+		m.watch = job.NewWatch(lock.Fence, lock.Claimant.ID, now) // nothing is known of the time before
+		return nil
+	}
+	m.watch = m.watch.Receive(sign.Fence, sign.Number, now)
+	e := workspace.Evidence{Fence: lock.Fence, Silence: m.watch.Silence(now), Vanished: vanished, Now: l.Now()}
+	what, next := "give up", l.w
+	switch {
+	case lock.Safety.Expires() && e.Silence >= lock.Timing.Takeover():
+		what = "release the lock of"
+		next, err = l.w.Expire(e)
+	case lock.Recovery.Reason == "" && (vanished || e.Silence >= lock.Timing.Lost):
+		next, err = l.w.Lose(e)
+	default:
+		l.within(lock.Timing.Lost - e.Silence)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return l.write(ctx, next, what+" "+lock.Run.String())
+}

@@ -1,0 +1,79 @@
+package job
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
+)
+
+// memories are what the process knows of each Workspace. All of it begins anew with a process.
+type memories struct {
+	mutex sync.Mutex
+	all   map[types.NamespacedName]*memory
+	// destroying is held while destroy runs are counted and begun.
+	destroying sync.Mutex
+}
+
+// of returns the memory of a Workspace, which is a new one for a Workspace that was made anew.
+func (m *memories) of(name types.NamespacedName, uid types.UID) *memory {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	if m.all == nil {
+		m.all = map[types.NamespacedName]*memory{}
+	}
+	if known := m.all[name]; known == nil || known.uid != uid {
+		m.all[name] = &memory{uid: uid}
+	}
+	return m.all[name]
+}
+
+// forget drops the memory of a Workspace that is gone.
+func (m *memories) forget(name types.NamespacedName) {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	delete(m.all, name)
+}
+
+// memory is what the process knows of one Workspace. Only one reconcile has it at a time.
+type memory struct {
+	uid types.UID
+	// listed reports that extent includes a list of the store.
+	listed bool
+	extent workspace.Extent
+	// watch follows the renewals of the claim.
+	watch job.Watch
+	// over and missing are since when the attempt of a fence is over, or not there.
+	over, missing moment
+	// ended is when Runs were first seen to have ended, by their UID.
+	ended map[types.UID]time.Duration
+}
+
+// moment is since when something is so for a fence.
+type moment struct {
+	fence int64
+	since time.Duration
+}
+
+// passed returns for how long it has been so, and begins to count if it was not.
+func (m *moment) passed(fence int64, now time.Duration) time.Duration {
+	if m.fence != fence {
+		m.fence, m.since = fence, now
+	}
+	return now - m.since
+}
+
+// passedSince returns how long ago a Run was first seen to have ended.
+func (m *memory) passedSince(run types.UID, now time.Duration) time.Duration {
+	if m.ended == nil {
+		m.ended = map[types.UID]time.Duration{}
+	}
+	first, known := m.ended[run]
+	if !known {
+		first, m.ended[run] = now, now
+	}
+	return now - first
+}

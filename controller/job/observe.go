@@ -1,0 +1,179 @@
+package job
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
+
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/job"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/evidence"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
+)
+
+// look is one reconcile of a Workspace.
+type look struct {
+	*Reconciler
+
+	name types.NamespacedName
+	// o is the Workspace as it is stored; nil if there is none. w is its state.
+	o *v1alpha1.JobWorkspace
+	w workspace.Workspace
+	// unreadable is why the state cannot be read; nothing is written then but the status.
+	unreadable error
+	runs       []*execution
+	// forsaken are Runs of a Workspace that is gone.
+	forsaken []*execution
+	memory   *memory
+	// obstacle tells why no Run can be admitted; "" for no reason.
+	obstacle string
+	farewell *farewell
+	failed   []error
+	again    time.Duration
+}
+
+// execution is a Run.
+type execution struct {
+	*v1alpha1.JobRun
+
+	// published is its end; the zero value before.
+	published run.Status
+	// decided is its status, if that does not follow from the Workspace.
+	decided run.Status
+	pod     run.Pod
+}
+
+// ended reports whether the end of the Run is stored.
+func (e *execution) ended() bool { return e.published.Ended() }
+
+// frozen reports whether the Run has its input.
+func (e *execution) frozen() bool { return e.State != nil && e.State.Input != nil }
+
+// observe reads a Workspace and its Runs.
+func (r *Reconciler) observe(ctx context.Context, name types.NamespacedName) (*look, error) {
+	l := &look{Reconciler: r, name: name}
+	o := &v1alpha1.JobWorkspace{}
+	switch err := r.Client.Get(ctx, name, o); {
+	case apierrors.IsNotFound(err):
+		r.memories.forget(name)
+	case err != nil:
+		return nil, fmt.Errorf("cannot read the JobWorkspace: %w", err)
+	default:
+		l.o, l.memory = o, r.memories.of(name, o.UID)
+	}
+	if err := l.observeRuns(ctx); err != nil || l.o == nil {
+		return l, err
+	}
+	l.w, l.unreadable = convert.ToWorkspace(l.o, l.safety(ctx))
+	l.memory.learn(l.reach())
+	return l, nil
+}
+
+// observeRuns reads the Runs that name the Workspace, in order of their names.
+func (l *look) observeRuns(ctx context.Context) error {
+	var list v1alpha1.JobRunList
+	if err := l.Client.List(ctx, &list, client.InNamespace(l.name.Namespace), client.MatchingFields{byWorkspace: l.name.Name}); err != nil {
+		return fmt.Errorf("cannot list the JobRuns: %w", err)
+	}
+	slices.SortFunc(list.Items, func(a, b v1alpha1.JobRun) int { return strings.Compare(a.Name, b.Name) })
+	for i := range list.Items {
+		e := &execution{JobRun: &list.Items[i]}
+		var err error
+		if e.published, err = convert.ToPublished(e.JobRun); err != nil {
+			l.fail(fmt.Errorf("cannot read JobRun %s: %w", e.Name, err))
+			continue
+		}
+		if owner := ownerOf(e.JobRun); l.o == nil || owner != "" && owner != l.o.UID {
+			l.forsaken = append(l.forsaken, e)
+			continue
+		}
+		l.runs = append(l.runs, e)
+	}
+	return nil
+}
+
+// ownerOf returns the UID of the Workspace for which a Run was frozen; "" before that.
+func ownerOf(o *v1alpha1.JobRun) types.UID {
+	for _, owner := range o.OwnerReferences {
+		if owner.Kind == workspaceKind {
+			return owner.UID
+		}
+	}
+	return ""
+}
+
+// safety returns that of the template; Exclusive if it cannot be used.
+func (l *look) safety(ctx context.Context) job.Safety {
+	if t, err := l.template(ctx); err == nil {
+		return t.Safety
+	}
+	return job.Exclusive
+}
+
+// template reads the template of the Workspace.
+func (l *look) template(ctx context.Context) (run.TemplateVersion, error) {
+	o := &v1alpha1.JobTemplate{}
+	if err := l.Client.Get(ctx, client.ObjectKey{Namespace: l.name.Namespace, Name: l.o.Spec.Template}, o); err != nil {
+		return run.TemplateVersion{}, err
+	}
+	return convert.ToTemplate(o)
+}
+
+// reach returns how far the Workspace and its Runs reach.
+func (l *look) reach() workspace.Extent {
+	e := workspace.Extent{Fence: l.w.Fence, Generation: l.w.State.Number}
+	for _, r := range l.runs {
+		e.Fence = max(e.Fence, r.published.Fence, r.Status.Fence)
+	}
+	return e
+}
+
+// learn widens the extent that is known.
+func (m *memory) learn(e workspace.Extent) {
+	m.extent.Fence, m.extent.Generation = max(m.extent.Fence, e.Fence), max(m.extent.Generation, e.Generation)
+}
+
+// extent returns how far the store reaches. It is listed once: after that, all that comes into it is in the Workspace
+// too. One that goes back, as after a restore, is then behind what is known.
+func (l *look) extent(ctx context.Context) (workspace.Extent, error) {
+	if !l.memory.listed {
+		e, err := evidence.Extent(ctx, l.Store, string(l.o.UID))
+		if err != nil {
+			return l.memory.extent, fmt.Errorf("cannot list the store of states: %w", err)
+		}
+		l.memory.learn(e)
+		l.memory.listed = true
+	}
+	return l.memory.extent, nil
+}
+
+// find returns a Run by its UID; nil for none.
+func (l *look) find(r workspace.Run) *execution {
+	for _, e := range l.runs {
+		if string(e.UID) == r.UID {
+			return e
+		}
+	}
+	return nil
+}
+
+// write stores the next value of the Workspace, if no other write came first.
+func (l *look) write(ctx context.Context, next workspace.Workspace, what string) error {
+	before := l.o.DeepCopy()
+	convert.SetWorkspace(l.o, next)
+	if err := l.patch(ctx, l.o, before); err != nil {
+		return fmt.Errorf("cannot %s: %w", what, err)
+	}
+	l.w = next
+	l.memory.learn(l.reach())
+	return nil
+}

@@ -1,0 +1,126 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/executor"
+)
+
+// Reconciler keeps JobWorkspaces and their JobRuns.
+type Reconciler struct {
+	// Client reads and writes Orcon's own kinds, from the cache where it has them.
+	Client client.Client
+	// Reader reads what was written a moment ago, namespaces, and the definition of JobWorkspaces.
+	Reader   client.Reader
+	Executor executor.Executor
+	// Store holds the states.
+	Store blob.Store
+	Signs Signs
+	// Events may be nil.
+	Events events.EventRecorder
+	Now    func() time.Time
+	// Clock returns the time since the process started: it never goes back.
+	Clock func() time.Duration
+	// Keeper are the settings of keepers.
+	Keeper executor.Settings
+	// Home is the namespace that Orcon runs in; if it is deleted, nothing is destroyed. "" for none.
+	Home string
+	// Sources have further requests, such as those for what executors have made.
+	Sources []source.Source
+
+	memories
+}
+
+const (
+	// soon is after how long a write is repeated that met another one.
+	soon = 100 * time.Millisecond
+	// poll is how often an attempt is looked at.
+	poll = 5 * time.Second
+	// rarely is how often orphans are looked at that no person decides about.
+	rarely = 12 * time.Hour
+)
+
+// Reconcile does what can be done for one Workspace within seconds.
+func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	l, err := r.observe(ctx, req.NamespacedName)
+	if err == nil {
+		err = l.step(ctx)
+	}
+	switch {
+	case apierrors.IsConflict(err), errors.Is(err, errBehind):
+		return reconcile.Result{RequeueAfter: soon}, nil
+	case err != nil:
+		return reconcile.Result{}, err
+	}
+	return reconcile.Result{RequeueAfter: l.again}, nil
+}
+
+// errBehind means that the cache is behind the API server.
+var errBehind = errors.New("the cache is behind")
+
+// step does what is due. What the executor or the store cannot do holds nothing back but what needs it.
+func (l *look) step(ctx context.Context) error {
+	if err := l.forsake(ctx); err != nil || l.o == nil {
+		return err
+	}
+	if l.unreadable != nil {
+		return l.publishUnreadable(ctx)
+	}
+	if l.o.DeletionTimestamp.IsZero() {
+		if err := l.keep(ctx); err != nil {
+			return err
+		}
+	} else if gone, err := l.leave(ctx); gone || err != nil {
+		return err
+	}
+	for _, do := range []func(context.Context) error{l.freeze, l.limit, l.end, l.hold, l.admit, l.clear, l.publish} {
+		if err := do(ctx); err != nil {
+			return err
+		}
+	}
+	return errors.Join(l.failed...)
+}
+
+// keep adds the finalizer to a new Workspace.
+func (l *look) keep(ctx context.Context) error {
+	before := l.o.DeepCopy()
+	if !controllerutil.AddFinalizer(l.o, v1alpha1.Finalizer) {
+		return nil
+	}
+	if err := l.patch(ctx, l.o, before); err != nil {
+		return fmt.Errorf("cannot add the finalizer: %w", err)
+	}
+	return nil
+}
+
+// patch writes what has changed of an object, if no other write came first.
+func (l *look) patch(ctx context.Context, o, before client.Object) error {
+	return l.Client.Patch(ctx, o, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+}
+
+// within has the Workspace looked at again after a time at the latest.
+func (l *look) within(after time.Duration) {
+	after = max(after, soon)
+	if l.again == 0 || after < l.again {
+		l.again = after
+	}
+}
+
+// fail notes an error of the executor or of the store.
+func (l *look) fail(err error) {
+	if err != nil {
+		l.failed = append(l.failed, err)
+	}
+}
