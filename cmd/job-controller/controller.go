@@ -30,6 +30,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/jobs"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kubejob"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/executor"
 )
 
@@ -47,7 +48,7 @@ type controller struct {
 	close   func() error
 	// executor carries out attempts, and renewals are the signs of life of their claimants.
 	executor executor.Executor
-	renewals jobs.Renewals
+	renewals signs
 }
 
 func newController(ctx context.Context, cfg *rest.Config, s settings) (*controller, error) {
@@ -75,12 +76,31 @@ func newController(ctx context.Context, cfg *rest.Config, s settings) (*controll
 		Reader: c.manager.GetAPIReader(), Writer: c.manager.GetClient(), Trust: c.trust.Bundle,
 		Runner: kubejob.Runner{Image: s.runnerImage, PullPolicy: corev1.PullIfNotPresent, Address: s.address},
 	}
-	c.renewals = jobs.Renewals{Live: c.manager.GetAPIReader(), Writer: c.manager.GetClient(), Namespace: s.namespace}
-	err = errors.Join(c.manager.Add(c.source), c.manager.Add(c.trust), c.manager.Add(c.server()), c.manager.Add(manager.RunnableFunc(c.sweep)))
+	c.renewals = signs{jobs.Renewals{Live: c.manager.GetAPIReader(), Writer: c.manager.GetClient(), Namespace: s.namespace}}
+	err = errors.Join(c.addReconciler(), c.manager.Add(c.source), c.manager.Add(c.trust), c.manager.Add(c.server()), c.manager.Add(manager.RunnableFunc(c.sweep)))
 	if err != nil {
 		return nil, errors.Join(err, c.close())
 	}
 	return c, nil
+}
+
+// addReconciler adds what keeps JobWorkspaces and JobRuns.
+func (c *controller) addReconciler() error {
+	begun := time.Now()
+	r := &job.Reconciler{
+		Client: c.manager.GetClient(), Reader: c.manager.GetAPIReader(), Executor: c.executor, Store: c.blobs, Signs: c.renewals,
+		Events: c.manager.GetEventRecorder(name), Now: time.Now, Clock: func() time.Duration { return time.Since(begun) }, Home: c.namespace,
+	}
+	return r.SetupWithManager(c.manager)
+}
+
+// signs has the renewals of Runs in the words of the reconciler.
+type signs struct{ jobs.Renewals }
+
+// Last implements job.Signs.
+func (s signs) Last(ctx context.Context, run string) (job.Sign, error) {
+	fence, number, err := s.Renewals.Last(ctx, run)
+	return job.Sign{Fence: fence, Number: number}, err
 }
 
 // certificate returns what gives the jobs API its certificate.

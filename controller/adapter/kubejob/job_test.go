@@ -64,7 +64,7 @@ func TestConfinement(t *testing.T) {
 		assert.True(t, v.EmptyDir != nil || v.Projected != nil || v.DownwardAPI != nil, v.Name)
 	}
 	all := append(append([]corev1.Container{}, spec.InitContainers...), spec.Containers...)
-	require.Len(t, all, 3)
+	require.Len(t, all, 4)
 	for _, c := range all {
 		assert.False(t, *c.SecurityContext.AllowPrivilegeEscalation, c.Name)
 		assert.True(t, *c.SecurityContext.ReadOnlyRootFilesystem, c.Name)

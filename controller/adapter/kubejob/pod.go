@@ -17,6 +17,7 @@ import (
 // The containers of a pod.
 const (
 	containerInstall  = "install"
+	containerImage    = "image"
 	containerKeeper   = "keeper"
 	containerTemplate = "template"
 )
@@ -52,7 +53,7 @@ func pod(a executor.Attempt, r Runner) corev1.PodSpec {
 			RunAsNonRoot: new(true), RunAsUser: new(int64(contract.User)), RunAsGroup: new(int64(contract.User)),
 			SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 		},
-		InitContainers: []corev1.Container{install(r), keeper(a, r)},
+		InitContainers: []corev1.Container{install(r), image(a), keeper(a, r)},
 		Containers:     []corev1.Container{template(a)},
 		Volumes:        volumes(),
 	}
@@ -98,6 +99,17 @@ func install(r Runner) corev1.Container {
 		Command:         []string{runner, "install", installed},
 		VolumeMounts:    []corev1.VolumeMount{{Name: "binaries", MountPath: folderBinaries}},
 		Resources:       requests(),
+		SecurityContext: confined(),
+	}
+}
+
+// image returns a container of the template's image that starts the runner and ends at once, before the keeper claims the
+// run.
+func image(a executor.Attempt) corev1.Container {
+	return corev1.Container{
+		Name: containerImage, Image: a.Input.Image,
+		Command:         []string{installed, "version"},
+		VolumeMounts:    []corev1.VolumeMount{{Name: "binaries", MountPath: folderBinaries, ReadOnly: true}},
 		SecurityContext: confined(),
 	}
 }

@@ -2,6 +2,7 @@ package kubejob
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -26,9 +27,7 @@ func see(job *batchv1.Job, pods []corev1.Pod, refusal string) executor.Sight {
 		return s
 	}
 	s.Claimant, s.Where = string(p.UID), p.Spec.NodeName
-	if !finished(p) {
-		s.Obstacle = obstacle(p)
-	}
+	s.Obstacle = obstacle(p)
 	s.Stopped = ended(p) && !s.Over
 	return s
 }
@@ -69,8 +68,11 @@ func ended(p *corev1.Pod) bool {
 	})
 }
 
-// obstacle tells why a pod does not start; "" for no known reason.
+// obstacle tells why a pod does not start, or ended before its keeper started; "" for no known reason.
 func obstacle(p *corev1.Pod) string {
+	if finished(p) {
+		return failure(p)
+	}
 	for _, c := range p.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable {
 			return explained(c.Reason, c.Message)
@@ -79,6 +81,19 @@ func obstacle(p *corev1.Pod) string {
 	for _, c := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
 		if w := c.State.Waiting; w != nil && !slices.Contains(usual(), w.Reason) {
 			return explained(w.Reason, cmp.Or(w.Message, "container "+c.Name+" does not start"))
+		}
+	}
+	return ""
+}
+
+// failure tells why a pod has ended before its time; "" for no known reason.
+func failure(p *corev1.Pod) string {
+	if p.Status.Reason != "" {
+		return explained(p.Status.Reason, p.Status.Message)
+	}
+	for _, c := range p.Status.InitContainerStatuses {
+		if t := c.State.Terminated; t != nil && t.ExitCode != 0 && c.Name != containerKeeper {
+			return explained(t.Reason, cmp.Or(t.Message, fmt.Sprintf("container %s ended with exit code %d", c.Name, t.ExitCode)))
 		}
 	}
 	return ""

@@ -28,6 +28,12 @@ func waiting(container, reason, message string) corev1.ContainerStatus {
 	}}
 }
 
+func exited(container string, code int32, reason string) corev1.ContainerStatus {
+	return corev1.ContainerStatus{Name: container, State: corev1.ContainerState{
+		Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: reason},
+	}}
+}
+
 // JOBS.md J9 and J10: what counts as an obstacle, as a process that has ended, and as over.
 func TestSee(t *testing.T) {
 	ready, suspendedJob := &batchv1.Job{}, &batchv1.Job{Spec: batchv1.JobSpec{Suspend: new(true)}}
@@ -99,7 +105,18 @@ func TestSee(t *testing.T) {
 		"NotFailed":   {why: "a condition may be false", job: ending(batchv1.JobFailed, corev1.ConditionFalse), want: executor.Sight{Pod: run.Pod{Made: true}}},
 		"Complete":    {why: "its pod was deleted", job: ending(batchv1.JobComplete, corev1.ConditionTrue), want: executor.Sight{Pod: run.Pod{Made: true}, Over: true}},
 		"JobDeleted":  {why: "its pod is still being stopped", pods: []corev1.Pod{made("p", corev1.PodRunning, corev1.PodStatus{})}, want: seen(run.Pod{})},
-		"PodLeft":     {why: "its pod has ended, too", pods: []corev1.Pod{made("p", corev1.PodSucceeded, terminated)}, want: gone},
+		"Evicted": {
+			why: "the kubelet tells why", job: ready, pods: []corev1.Pod{made("p", corev1.PodFailed, corev1.PodStatus{Reason: "Evicted", Message: "low on memory"})},
+			want: seen(run.Pod{Obstacle: "Evicted: low on memory"}),
+		},
+		"NoProgram": {
+			why: "the image cannot run the runner", job: ready,
+			pods: []corev1.Pod{made("p", corev1.PodFailed, corev1.PodStatus{InitContainerStatuses: []corev1.ContainerStatus{
+				exited("keeper", 1, ""), exited("install", 0, "Completed"), exited("image", 128, "StartError"),
+			}})},
+			want: seen(run.Pod{Obstacle: "StartError: container image ended with exit code 128"}),
+		},
+		"PodLeft": {why: "its pod has ended, too", pods: []corev1.Pod{made("p", corev1.PodSucceeded, terminated)}, want: gone},
 		"Newest": {
 			why: "the last pod counts", job: ready,
 			pods: []corev1.Pod{made("younger", corev1.PodRunning, terminated), made("older", corev1.PodFailed, corev1.PodStatus{})},
