@@ -20,7 +20,9 @@ import (
 const local = "localhost/orcon"
 
 // readable reports whether the image of a binary has a copy of it in /tools, for other containers.
-func readable(binaryName string) bool { return binaryName == "relation-agent" || binaryName == "job-runner" }
+func readable(binaryName string) bool {
+	return binaryName == "relation-agent" || binaryName == "job-runner"
+}
 
 // Image wraps a binary: alone in its image but for the licence, not as root. Who runs
 // it cannot read it: the kernel therefore lets no process of the same user look into it,

@@ -31,7 +31,6 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kubejob"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job"
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/executor"
 )
 
 // name is that of the Deployment, of the Service and of the Lease.
@@ -47,7 +46,7 @@ type controller struct {
 	blobs   blob.Store
 	close   func() error
 	// executor carries out attempts, and renewals are the signs of life of their claimants.
-	executor executor.Executor
+	executor *kubejob.Executor
 	renewals signs
 }
 
@@ -77,7 +76,9 @@ func newController(ctx context.Context, cfg *rest.Config, s settings) (*controll
 		Runner: kubejob.Runner{Image: s.runnerImage, PullPolicy: corev1.PullIfNotPresent, Address: s.address},
 	}
 	c.renewals = signs{jobs.Renewals{Live: c.manager.GetAPIReader(), Writer: c.manager.GetClient(), Namespace: s.namespace}}
-	err = errors.Join(c.addReconciler(), c.manager.Add(c.source), c.manager.Add(c.trust), c.manager.Add(c.server()), c.manager.Add(manager.RunnableFunc(c.sweep)))
+	err = errors.Join(c.addReconciler(), c.manager.Add(c.source), c.manager.Add(c.trust), c.manager.Add(c.server()),
+		c.manager.Add(every(sweepEvery, func(ctx context.Context) error { return c.renewals.Sweep(ctx, time.Now()) })),
+		c.manager.Add(every(refreshEvery, c.executor.Refresh)))
 	if err != nil {
 		return nil, errors.Join(err, c.close())
 	}
@@ -145,17 +146,24 @@ func (c *controller) health() map[string]http.Handler {
 	}
 }
 
-// sweepEvery is how often old renewals are deleted.
-const sweepEvery = time.Hour
+const (
+	// sweepEvery is how often old renewals are deleted.
+	sweepEvery = time.Hour
+	// refreshEvery is how often pods of runs get other certificates to trust: a new authority signs ten minutes after it was
+	// published, and the kubelet takes two to show a change.
+	refreshEvery = 2 * time.Minute
+)
 
-// sweep deletes old renewals until the context ends.
-func (c *controller) sweep(ctx context.Context) error {
-	wait.UntilWithContext(ctx, func(ctx context.Context) {
-		if err := c.renewals.Sweep(ctx, time.Now()); err != nil {
-			glog.Warning(err)
-		}
-	}, sweepEvery)
-	return nil
+// every does something again and again on the replica that leads.
+func every(period time.Duration, do func(ctx context.Context) error) manager.Runnable {
+	return manager.RunnableFunc(func(ctx context.Context) error {
+		wait.UntilWithContext(ctx, func(ctx context.Context) {
+			if err := do(ctx); err != nil {
+				glog.Warning(err)
+			}
+		}, period)
+		return nil
+	})
 }
 
 // server serves the jobs API on each replica.

@@ -110,7 +110,7 @@ func withJobs(t *testing.T) *world {
 	}
 	w := worldWith(t, c, map[string]string{"pod-security.kubernetes.io/enforce": "restricted"})
 	folder := t.TempDir()
-	require.NoError(t, os.Chmod(folder, 0o777)) //nolint:gosec // as a volume for a user of any id
+	require.NoError(t, os.Chmod(folder, 0o777)) // the user of the pod is another one
 	w.apply("apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: states}\nspec:\n  capacity: {storage: 10Gi}\n" +
 		"  accessModes: [ReadWriteOnce]\n  hostPath: {path: " + folder + "}\n")
 	c.Kubectl(t, "apply", "-k", deployment(t, "job-controller"))

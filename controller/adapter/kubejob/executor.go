@@ -88,6 +88,33 @@ func (e *Executor) Remove(ctx context.Context, n executor.Name) error {
 	return cannot("remove", n, err)
 }
 
+// Refresh gives the pods of runs the certificates that are trusted now: the authority of the jobs API may be replaced
+// while a run goes on, and the kubelet shows its keeper the new ones.
+func (e *Executor) Refresh(ctx context.Context) error {
+	trust := string(e.Trust())
+	if trust == "" {
+		return nil
+	}
+	var pods metav1.PartialObjectMetadataList
+	pods.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("PodList"))
+	if err := e.Reader.List(ctx, &pods, client.HasLabels{v1alpha1.LabelRunUID}); err != nil {
+		return fmt.Errorf("cannot list the pods of Runs: %w", err)
+	}
+	var failed []error
+	for i := range pods.Items {
+		p := &pods.Items[i]
+		before := p.DeepCopy()
+		if has, is := p.Annotations[annotationTrust]; !is || has == trust {
+			continue
+		}
+		p.Annotations[annotationTrust] = trust
+		if err := e.Writer.Patch(ctx, p, client.MergeFrom(before)); err != nil && !apierrors.IsNotFound(err) {
+			failed = append(failed, fmt.Errorf("cannot give pod %s/%s the trusted certificates: %w", p.Namespace, p.Name, err))
+		}
+	}
+	return errors.Join(failed...)
+}
+
 // job returns the Job of an attempt; nil for none. A Job of another object that has its name is an error.
 func (e *Executor) job(ctx context.Context, n executor.Name) (*batchv1.Job, error) {
 	var job batchv1.Job

@@ -127,6 +127,37 @@ func TestLostAnswers(t *testing.T) {
 	assert.Equal(t, 2, b.writes)
 }
 
+// A pod of a run gets the certificates that are trusted now, and no other pod does.
+func TestRefresh(t *testing.T) {
+	labels := map[string]string{v1alpha1.LabelRunUID: "5f7c"}
+	trusting := func(name, trust string) *corev1.Pod {
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "shop", Name: name, Labels: labels, Annotations: map[string]string{annotationTrust: trust, "a": "b"},
+		}}
+	}
+	foreign, bare := trusting("foreign", "old"), trusting("bare", "")
+	foreign.Labels, bare.Annotations = nil, nil
+	b := newBench(t, trusting("old", "old"), trusting("new", "CERTIFICATES"), foreign, bare)
+	read := func() map[string]map[string]string {
+		var pods corev1.PodList
+		require.NoError(t, b.api.List(t.Context(), &pods))
+		all := map[string]map[string]string{}
+		for _, p := range pods.Items {
+			all[p.Name] = p.Annotations
+		}
+		return all
+	}
+	before := read()
+	certificates := b.Trust
+	b.Trust = func() []byte { return nil }
+	require.NoError(t, b.Refresh(t.Context()))
+	assert.Equal(t, before, read(), "what is not known replaces nothing")
+	b.Trust = certificates
+	require.NoError(t, b.Refresh(t.Context()))
+	before["old"] = map[string]string{annotationTrust: "CERTIFICATES", "a": "b"}
+	assert.Equal(t, before, read())
+}
+
 // A Job whose pod the API server refuses shows why.
 func TestLookShowsRefusedPods(t *testing.T) {
 	b := newBench(t, owner(""))
