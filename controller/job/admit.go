@@ -71,12 +71,25 @@ func (l *look) acquire(ctx context.Context, e *execution) error {
 	next, err := w.Acquire(workspace.Admission{Run: convert.ToRun(e.JobRun), Published: published, Extent: extent, Now: l.Now()})
 	if err != nil {
 		l.obstacle = err.Error()
-		return nil
+		return nil //nolint:nilerr // the Run shows it
 	}
 	if err := l.write(ctx, next, "give the lock to JobRun "+e.Name); err != nil {
 		return err
 	}
 	return l.hold(ctx)
+}
+
+// forget drops orphans that no person has decided about for too long.
+func (l *look) forget(ctx context.Context) error {
+	if len(l.w.Orphans) == 0 {
+		return nil
+	}
+	l.within(rarely)
+	next := l.w.Forget(l.Now())
+	if len(next.Orphans) == len(l.w.Orphans) {
+		return nil
+	}
+	return l.write(ctx, next, "forget orphans")
 }
 
 // publishedFence returns the fence of the last end, if the Run shows it or is gone, and 0 otherwise.

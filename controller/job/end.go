@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -84,7 +83,7 @@ func (l *look) clear(ctx context.Context) error {
 		if !e.ended() || !controllerutil.ContainsFinalizer(e.JobRun, v1alpha1.Finalizer) {
 			continue
 		}
-		if l.draining(ctx, e) {
+		if e.drains = l.draining(ctx, e); e.drains {
 			l.within(time.Second)
 			continue
 		}
@@ -107,9 +106,8 @@ func (l *look) draining(ctx context.Context, e *execution) bool {
 	sight, err := l.Executor.Look(ctx, l.attempt(convert.ToRun(e.JobRun), e.published.Attempt))
 	if err != nil {
 		l.fail(fmt.Errorf("cannot look at attempt %d of JobRun %s: %w", e.published.Attempt, e.Name, err))
-		return true
 	}
-	return sight.Made && !sight.Over && l.memory.passedSince(e.UID, l.Clock()) < drain
+	return (err != nil || sight.Made && !sight.Over) && l.memory.passedSince(e.UID, l.Clock()) < drain
 }
 
 // remove removes what carried out an attempt of a Run, and its finalizer; attempt 0 is none.
@@ -127,58 +125,4 @@ func (l *look) remove(ctx context.Context, e *execution, attempt int) error {
 		return fmt.Errorf("cannot let JobRun %s go: %w", e.Name, err)
 	}
 	return nil
-}
-
-// forsake ends Runs whose Workspace is gone. Those that were never frozen wait for one.
-func (l *look) forsake(ctx context.Context) error {
-	for _, e := range l.forsaken {
-		if ownerOf(e.JobRun) == "" && !e.ended() {
-			if err := l.await(ctx, e); err != nil {
-				return err
-			}
-			continue
-		}
-		if err := l.gone(ctx, ownerOf(e.JobRun)); err != nil {
-			return err
-		}
-		if !e.ended() {
-			if err := l.publishEnd(ctx, e, run.Forsaken(int(e.Status.Attempt), e.Status.Fence)); err != nil {
-				return client.IgnoreNotFound(err)
-			}
-		}
-		if controllerutil.ContainsFinalizer(e.JobRun, v1alpha1.Finalizer) {
-			if err := l.remove(ctx, e, max(1, e.published.Attempt)); err != nil {
-				return err
-			}
-		}
-		if err := l.publishRun(ctx, e, e.published); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// gone returns an error while a Workspace is still there: the cache may be behind.
-func (l *look) gone(ctx context.Context, uid types.UID) error {
-	now := &v1alpha1.JobWorkspace{}
-	err := l.Reader.Get(ctx, l.name, now)
-	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("cannot read the JobWorkspace again: %w", err)
-	}
-	if err == nil && now.UID == uid {
-		return errBehind
-	}
-	return nil
-}
-
-// await publishes that a Run waits for its Workspace; one that is cancelled ends.
-func (l *look) await(ctx context.Context, e *execution) error {
-	if convert.Cancelled(e.JobRun) {
-		if err := l.publishEnd(ctx, e, run.Forsaken(0, 0)); err != nil {
-			return err
-		}
-		return l.publishRun(ctx, e, e.published)
-	}
-	return l.publishRun(ctx, e, run.Missing(fmt.Sprintf("there is no JobWorkspace %s in namespace %s: create it, or delete this JobRun",
-		l.name.Name, l.name.Namespace)))
 }

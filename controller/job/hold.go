@@ -189,13 +189,17 @@ func (l *look) listen(ctx context.Context, vanished bool) error {
 	}
 	m.watch = m.watch.Receive(sign.Fence, sign.Number, now)
 	e := workspace.Evidence{Fence: lock.Fence, Silence: m.watch.Silence(now), Vanished: vanished, Now: l.Now()}
-	what, next := "give up", l.w
+	var next workspace.Workspace
+	what := "give up"
 	switch {
 	case lock.Safety.Expires() && e.Silence >= lock.Timing.Takeover():
 		what = "release the lock of"
 		next, err = l.w.Expire(e)
 	case lock.Recovery.Reason == "" && (vanished || e.Silence >= lock.Timing.Lost):
 		next, err = l.w.Lose(e)
+	case lock.Recovery.Reason != "":
+		l.within(lock.Timing.Takeover() - e.Silence)
+		return nil
 	default:
 		l.within(lock.Timing.Lost - e.Silence)
 		return nil

@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -35,8 +36,8 @@ func (l *look) leave(ctx context.Context) (gone bool, err error) {
 		return false, err
 	}
 	if d.Destroy && !begun {
-		l.destroying.Lock()
-		defer l.destroying.Unlock()
+		l.memories.destroying.Lock()
+		defer l.memories.destroying.Unlock()
 		if d.Destroys, err = l.destroys(ctx); err != nil {
 			return false, err
 		}
@@ -45,7 +46,7 @@ func (l *look) leave(ctx context.Context) (gone bool, err error) {
 	l.farewell = &farewell{step, why}
 	switch {
 	case step == run.LetGo:
-		return true, l.letGo(ctx)
+		return l.depart(ctx, d)
 	case step == run.StartDestroy && !begun:
 		err = l.destroy(ctx)
 	}
@@ -53,6 +54,21 @@ func (l *look) leave(ctx context.Context) (gone bool, err error) {
 		return false, err
 	}
 	return false, l.cancel(ctx)
+}
+
+// depart lets the Workspace go once all its Runs have ended and their output is stored. It waits for nothing if more than
+// the Workspace is being deleted.
+func (l *look) depart(ctx context.Context, d run.Deletion) (gone bool, err error) {
+	for _, do := range []func(context.Context) error{l.cancel, l.end, l.clear} {
+		if err := do(ctx); err != nil {
+			return false, err
+		}
+	}
+	waits := slices.ContainsFunc(l.runs, func(e *execution) bool { return !e.ended() || e.drains })
+	if waits && !d.Namespace && !d.Definition && !d.Orcon {
+		return false, nil
+	}
+	return true, l.letGo(ctx)
 }
 
 // letGo removes the finalizer. Runs that have not ended follow: their Workspace is gone.

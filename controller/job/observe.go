@@ -50,6 +50,8 @@ type execution struct {
 	// decided is its status, if that does not follow from the Workspace.
 	decided run.Status
 	pod     run.Pod
+	// drains reports that the rest of its output is not yet stored.
+	drains bool
 }
 
 // ended reports whether the end of the Run is stored.

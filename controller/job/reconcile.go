@@ -40,7 +40,7 @@ type Reconciler struct {
 	// Sources have further requests, such as those for what executors have made.
 	Sources []source.Source
 
-	memories
+	memories memories
 }
 
 const (
@@ -85,7 +85,9 @@ func (l *look) step(ctx context.Context) error {
 	} else if gone, err := l.leave(ctx); gone || err != nil {
 		return err
 	}
-	for _, do := range []func(context.Context) error{l.freeze, l.limit, l.end, l.hold, l.admit, l.clear, l.publish} {
+	for _, do := range []func(context.Context) error{
+		l.freeze, l.limit, l.end, l.hold, l.admit, l.forget, l.clear, l.publish,
+	} {
 		if err := do(ctx); err != nil {
 			return err
 		}

@@ -16,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -49,8 +48,10 @@ type world struct {
 	signs        map[string]Sign
 	// broken is the error of the store, blind that of the executor; nil for none.
 	broken, blind error
-	events        *events.FakeRecorder
-	born          int
+	// refuses is the error of a start.
+	refuses error
+	events  *events.FakeRecorder
+	born    int
 }
 
 // pod is what the executor has made of an attempt.
@@ -63,12 +64,12 @@ type pod struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	require.NoError(t, errors.Join(clientscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)))
+	require.NoError(t, errors.Join(corev1.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)))
 	definition := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "jobworkspaces.orcon.tengu.io", Finalizers: []string{"a/b"}}}
 	definition.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
 	scheme.AddKnownTypeWithName(definition.GroupVersionKind(), &metav1.PartialObjectMetadata{})
 	w := &world{
-		t: t, writes: -1, now: time.Unix(1_000_000, 0), pods: map[executor.Name]*pod{}, signs: map[string]Sign{}, events: events.NewFakeRecorder(10_000),
+		t: t, writes: -1, now: time.Now().Truncate(time.Second), pods: map[executor.Name]*pod{}, signs: map[string]Sign{}, events: events.NewFakeRecorder(10_000),
 	}
 	var err error
 	w.store, err = directory.Open(t.TempDir())
@@ -136,6 +137,15 @@ func (w *world) edit(name string, change func(*v1alpha1.JobRun)) {
 	require.NoError(w.t, w.client.Update(w.t.Context(), o))
 }
 
+// idempotent replaces the template by one whose lock expires.
+func (w *world) idempotent() {
+	w.t.Helper()
+	o := &v1alpha1.JobTemplate{}
+	require.NoError(w.t, w.client.Get(w.t.Context(), client.ObjectKey{Namespace: "shop", Name: "tofu"}, o))
+	o.Spec.Safety = v1alpha1.SafetyIdempotent
+	require.NoError(w.t, w.client.Update(w.t.Context(), o))
+}
+
 // cancel cancels a Run.
 func (w *world) cancel(name string) {
 	w.t.Helper()
@@ -193,8 +203,8 @@ type pods struct{ *world }
 
 // Start implements executor.Executor.
 func (p pods) Start(_ context.Context, a executor.Attempt) error {
-	if p.blind != nil {
-		return p.blind
+	if err := errors.Join(p.blind, p.refuses); err != nil {
+		return err
 	}
 	if p.pods[a.Name] == nil {
 		p.pods[a.Name] = &pod{executor.Sight{Pod: run.Pod{Made: true}}, a}
@@ -267,7 +277,10 @@ func shown(t *testing.T, all []metav1.Condition) string {
 }
 
 // of returns the condition of a Run.
-func (w *world) of(name string) string { w.t.Helper(); return shown(w.t, w.get(name).Status.Conditions) }
+func (w *world) of(name string) string {
+	w.t.Helper()
+	return shown(w.t, w.get(name).Status.Conditions)
+}
 
 // swap has the jobs API change the Workspace.
 func (w *world) swap(change func(workspace.Workspace) (workspace.Workspace, error)) {

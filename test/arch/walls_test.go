@@ -147,11 +147,12 @@ var mayImport = map[string]string{
 	"controller/adapter/policy":            "domain/bundle domain/health github.com/google/cel-go sigs.k8s.io/yaml",
 	"controller/adapter/kubejob":           "controller/api/job/v1alpha1 controller/job/executor domain/job/contract " + kubeTypes + " sigs.k8s.io/controller-runtime/pkg/client",
 	// It is the ledger and the stores of a keeper, in the keeper's words.
-	"controller/adapter/jobsapi":   "controller/adapter/blob controller/api/runner controller/keeper domain/job",
-	"controller/adapter/kustomize": "domain/bundle sigs.k8s.io/kustomize/api sigs.k8s.io/kustomize/kyaml/filesys",
-	"controller/adapter/metadata":  "domain/bundle github.com/golang/glog " + kubeClient,
-	"controller/adapter/oci":       "domain/bundle controller/adapter/egress github.com/google/go-containerregistry",
-	"controller/adapter/plain":     "domain/bundle k8s.io/apimachinery sigs.k8s.io/yaml",
+	"controller/adapter/jobprocess": "controller/job/executor controller/keeper/exchange domain/job/contract domain/job/run github.com/golang/glog",
+	"controller/adapter/jobsapi":    "controller/adapter/blob controller/api/runner controller/keeper domain/job",
+	"controller/adapter/kustomize":  "domain/bundle sigs.k8s.io/kustomize/api sigs.k8s.io/kustomize/kyaml/filesys",
+	"controller/adapter/metadata":   "domain/bundle github.com/golang/glog " + kubeClient,
+	"controller/adapter/oci":        "domain/bundle controller/adapter/egress github.com/google/go-containerregistry",
+	"controller/adapter/plain":      "domain/bundle k8s.io/apimachinery sigs.k8s.io/yaml",
 	// A protocol over the web, with the web adapter's limits.
 	"controller/adapter/qontract":   "domain/bundle controller/adapter/web",
 	"controller/adapter/sandbox":    "github.com/landlock-lsm/go-landlock/landlock golang.org/x/sys/unix",

@@ -1,6 +1,7 @@
 package workspace_test
 
 import (
+	"errors"
 	"slices"
 	"testing"
 
@@ -44,5 +45,8 @@ func TestConditions(t *testing.T) {
 			}))
 		})
 	}
-	assert.Len(t, Meanings(), len(tests))
+	assert.True(t, slices.ContainsFunc(Meanings(), func(m condition.Meaning) bool {
+		return m.Type == condition.Stalled && m.Reason == condition.Why(Unreadable(errors.New("spec"))).Reason
+	}))
+	assert.Len(t, Meanings(), len(tests)+1)
 }

@@ -27,7 +27,9 @@ func Cancelled(o *v1alpha1.JobRun) bool {
 }
 
 // TimedOut reports whether the timeout of a Run has passed before its end.
-func TimedOut(o *v1alpha1.JobRun) bool { return o.State != nil && o.State.Timeout == v1alpha1.TimeoutPassed }
+func TimedOut(o *v1alpha1.JobRun) bool {
+	return o.State != nil && o.State.Timeout == v1alpha1.TimeoutPassed
+}
 
 // Stopped reports whether the process of a Run is to be stopped, by a cancel or by its timeout.
 func Stopped(o *v1alpha1.JobRun) bool { return Cancelled(o) || TimedOut(o) }

@@ -1,0 +1,232 @@
+package jobprocess
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/golang/glog"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/executor"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/exchange"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
+)
+
+// Executor implements executor.Executor.
+type Executor struct {
+	// Folder holds the folders of the attempts, which end with Remove.
+	Folder string
+	// Command is the command line of job-runner.
+	Command []string
+	// Address is that of the jobs API.
+	Address string
+	// Keeper are further arguments of keepers.
+	Keeper []string
+	// Identify makes the token of a keeper, whose claimant has an ID and a machine.
+	Identify func(n executor.Name, id, where string) (token string, err error)
+
+	mutex sync.Mutex
+	// ending are the attempts whose processes are being stopped.
+	ending map[executor.Name]bool
+}
+
+// ErrIncomplete is wrapped where a setting is missing.
+var ErrIncomplete = errors.New("a setting of the process executor is missing")
+
+// The folders and files of an attempt.
+const (
+	exchangeName = "exchange"
+	stateName    = "state"
+	scratchName  = "scratch"
+	workName     = "work"
+	logsName     = "logs"
+	homeName     = "home"
+	tokenName    = "token"
+	lockName     = "keeper.lock"
+	// startedName is there once both processes were started.
+	startedName = "started"
+)
+
+// attempt is the folder of an attempt.
+type attempt string
+
+// of returns the folder of an attempt.
+func (e *Executor) of(n executor.Name) attempt {
+	return attempt(filepath.Join(e.Folder, n.UID+"."+strconv.Itoa(n.Number)))
+}
+
+func (a attempt) path(name string) string { return filepath.Join(string(a), name) }
+
+func (a attempt) exchange() exchange.Folder { return exchange.Folder(a.path(exchangeName)) }
+
+// there reports whether the attempt has a file.
+func (a attempt) there(name string) bool {
+	_, err := os.Stat(a.path(name))
+	return err == nil
+}
+
+// Start implements executor.Executor.
+func (e *Executor) Start(_ context.Context, at executor.Attempt) error {
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	a := e.of(at.Name)
+	if a.there(startedName) {
+		return nil
+	}
+	err := e.prepare(a, at)
+	if err == nil {
+		err = e.startKeeper(a, at)
+	}
+	if err == nil {
+		err = e.startShim(a, at)
+	}
+	if err == nil {
+		err = os.WriteFile(a.path(startedName), nil, 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot start the processes of attempt %d of Run %s: %w", at.Number, at.Run, err)
+	}
+	return nil
+}
+
+// prepare makes the folders and the token.
+func (e *Executor) prepare(a attempt, at executor.Attempt) error {
+	if len(e.Command) == 0 || e.Identify == nil || at.UID == "" {
+		return fmt.Errorf("%w: set Command, Identify and the UID of the Run", ErrIncomplete)
+	}
+	for _, name := range []string{exchangeName, stateName, scratchName, workName, logsName, homeName} {
+		if err := os.MkdirAll(a.path(name), 0o700); err != nil {
+			return err
+		}
+	}
+	token, err := e.Identify(at.Name, claimant(at.Name), where())
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(a.path(tokenName), []byte(token), 0o600)
+}
+
+// claimant returns the ID by which an attempt is claimed.
+func claimant(n executor.Name) string { return fmt.Sprintf("process-%s-%d", n.UID, n.Number) }
+
+// where returns the name of this machine.
+func where() string {
+	name, err := os.Hostname()
+	if err != nil {
+		return "this machine"
+	}
+	return name
+}
+
+// Look implements executor.Executor.
+func (e *Executor) Look(_ context.Context, n executor.Name) (executor.Sight, error) {
+	a := e.of(n)
+	if !a.there(startedName) {
+		return executor.Sight{}, nil
+	}
+	keeper, shim, err := a.alive()
+	if err != nil {
+		return executor.Sight{}, err
+	}
+	ended, err := a.exchange().ReadEnded()
+	if err != nil {
+		return executor.Sight{}, err
+	}
+	return executor.Sight{
+		Pod: run.Pod{Made: true, Stopped: ended != nil, Where: where()}, Claimant: claimant(n), Over: !keeper && !shim,
+	}, nil
+}
+
+// alive reports which of the processes live.
+func (a attempt) alive() (keeper, shim bool, err error) {
+	if keeper, err = locked(a.path(lockName)); err == nil {
+		shim, err = a.exchange().Alive()
+	}
+	return keeper, shim, err
+}
+
+// locked reports whether a process has a file locked.
+func locked(path string) (bool, error) {
+	file, err := os.Open(filepath.Clean(path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer file.Close() //nolint:errcheck // it is only read
+	err = syscall.Flock(int(file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return true, nil
+	}
+	return false, err
+}
+
+// Remove implements executor.Executor. The folder goes when the processes have ended.
+func (e *Executor) Remove(_ context.Context, n executor.Name) error {
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	a := e.of(n)
+	if e.ending[n] {
+		return nil
+	}
+	if done, err := a.end(); done || err != nil {
+		return err
+	}
+	if e.ending == nil {
+		e.ending = map[executor.Name]bool{}
+	}
+	e.ending[n] = true
+	go e.await(n, a)
+	return nil
+}
+
+// look is how often processes are looked at that are being stopped.
+const look = 50 * time.Millisecond
+
+// await waits until the processes of an attempt have ended and its folder is gone.
+func (e *Executor) await(n executor.Name, a attempt) {
+	ticks := time.NewTicker(look)
+	defer ticks.Stop()
+	for range ticks.C {
+		done, err := a.end()
+		if err != nil {
+			glog.Warningf("cannot end attempt %d of Run %s: %v", n.Number, n.Run, err)
+		}
+		if done {
+			break
+		}
+	}
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	delete(e.ending, n)
+}
+
+// end does what is due to end an attempt, and reports whether nothing is left of it. The keeper stops the program and
+// keeps its state; without a keeper, the shim stops it and is then killed.
+func (a attempt) end() (done bool, err error) {
+	keeper, shim, err := a.alive()
+	switch {
+	case err != nil:
+		return false, err
+	case keeper:
+		return false, a.signal(keeperProcess, syscall.SIGTERM)
+	case !shim:
+		return true, os.RemoveAll(string(a))
+	}
+	ended, err := a.exchange().ReadEnded()
+	switch {
+	case err != nil:
+		return false, err
+	case ended == nil:
+		return false, a.signal(shimProcess, syscall.SIGTERM)
+	}
+	return false, a.signal(shimProcess, syscall.SIGKILL)
+}

@@ -1,0 +1,72 @@
+package job
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/job"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
+)
+
+// forsake ends Runs whose Workspace is gone. Those that were never frozen wait for one.
+func (l *look) forsake(ctx context.Context) error {
+	for _, e := range l.forsaken {
+		do := l.abandon
+		if ownerOf(e.JobRun) == "" && !e.ended() {
+			do = l.await
+		}
+		if err := do(ctx, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// abandon ends a Run whose Workspace is gone, and removes what carried it out.
+func (l *look) abandon(ctx context.Context, e *execution) error {
+	if err := l.gone(ctx, ownerOf(e.JobRun)); err != nil {
+		return err
+	}
+	if !e.ended() {
+		if err := l.publishEnd(ctx, e, run.Forsaken(int(e.Status.Attempt), e.Status.Fence)); err != nil {
+			return client.IgnoreNotFound(err)
+		}
+	}
+	if err := l.publishRun(ctx, e, e.published); err != nil {
+		return err
+	}
+	if !controllerutil.ContainsFinalizer(e.JobRun, v1alpha1.Finalizer) {
+		return nil
+	}
+	return l.remove(ctx, e, max(1, e.published.Attempt))
+}
+
+// gone returns an error while a Workspace is still there: the cache may be behind.
+func (l *look) gone(ctx context.Context, uid types.UID) error {
+	now := &v1alpha1.JobWorkspace{}
+	err := l.Reader.Get(ctx, l.name, now)
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("cannot read the JobWorkspace again: %w", err)
+	}
+	if err == nil && now.UID == uid {
+		return errBehind
+	}
+	return nil
+}
+
+// await publishes that a Run waits for its Workspace; one that is cancelled ends.
+func (l *look) await(ctx context.Context, e *execution) error {
+	if convert.Cancelled(e.JobRun) {
+		if err := l.publishEnd(ctx, e, run.Forsaken(0, 0)); err != nil {
+			return err
+		}
+		return l.publishRun(ctx, e, e.published)
+	}
+	return l.publishRun(ctx, e, run.Missing(fmt.Sprintf("there is no JobWorkspace %s in namespace %s: create it, or delete this JobRun",
+		l.name.Name, l.name.Namespace)))
+}
