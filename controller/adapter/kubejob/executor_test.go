@@ -3,6 +3,7 @@ package kubejob
 import (
 	"context"
 	"errors"
+	"reflect"
 	"testing"
 	"time"
 
@@ -10,8 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -28,7 +31,8 @@ type bench struct {
 
 	api    client.Client
 	writes int
-	fault  error
+	// fault is the error of a write that is done all the same, refused that of a deletion that is not.
+	fault, refused error
 }
 
 func newBench(t *testing.T, objects ...client.Object) *bench {
@@ -45,9 +49,15 @@ func newBench(t *testing.T, objects ...client.Object) *bench {
 		WithInterceptorFuncs(interceptor.Funcs{
 			Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
 				o.SetUID("job-uid")
-				return errors.Join(fails(), c.Create(ctx, o, opts...))
+				if fault := fails(); fault != nil {
+					return errors.Join(fault, c.Create(ctx, o, opts...))
+				}
+				return c.Create(ctx, o, opts...)
 			},
 			Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
+				if b.refused != nil {
+					return b.refused
+				}
 				return errors.Join(fails(), c.Delete(ctx, o, opts...))
 			},
 		}).Build()
@@ -174,4 +184,74 @@ func TestLookShowsRefusedPods(t *testing.T) {
 	s, err := b.Look(t.Context(), attempt().Name)
 	require.NoError(t, err)
 	assert.Equal(t, executor.Sight{Pod: run.Pod{Made: true, Obstacle: "FailedCreate: exceeded quota: pods"}}, s)
+}
+
+// What cannot be read is no sight: the controller neither starts nor gives up anything by it.
+func TestUnreadable(t *testing.T) {
+	down := errors.New("down")
+	for label, kind := range map[string]any{"Job": &batchv1.Job{}, "Run": &v1alpha1.JobRun{}, "Pods": &corev1.PodList{}, "Events": &corev1.EventList{}} {
+		t.Run(label, func(t *testing.T) {
+			b := newBench(t, owner(""))
+			if label != "Job" && label != "Run" {
+				require.NoError(t, b.Start(t.Context(), attempt()))
+			}
+			b.Reader = failing{b.api, kind, down}
+			var err error
+			if label == "Run" {
+				err = b.Start(t.Context(), attempt())
+			} else {
+				_, err = b.Look(t.Context(), attempt().Name)
+			}
+			require.ErrorIs(t, err, down)
+			require.ErrorContains(t, err, "attempt 2 of Run shop/network-7")
+			if label == "Job" {
+				require.ErrorIs(t, b.Start(t.Context(), attempt()), down)
+				require.ErrorIs(t, b.Remove(t.Context(), attempt().Name), down)
+			}
+		})
+	}
+}
+
+// failing is a reader that cannot read one kind.
+type failing struct {
+	client.Reader
+
+	kind any
+	err  error
+}
+
+// Get implements client.Reader.
+func (f failing) Get(ctx context.Context, key client.ObjectKey, into client.Object, opts ...client.GetOption) error {
+	if reflect.TypeOf(into) == reflect.TypeOf(f.kind) {
+		return f.err
+	}
+	return f.Reader.Get(ctx, key, into, opts...)
+}
+
+// List implements client.Reader.
+func (f failing) List(ctx context.Context, into client.ObjectList, opts ...client.ListOption) error {
+	if reflect.TypeOf(into) == reflect.TypeOf(f.kind) {
+		return f.err
+	}
+	return f.Reader.List(ctx, into, opts...)
+}
+
+// Another replica may have made the Job meanwhile, and it may be gone before it is deleted.
+func TestMeanwhile(t *testing.T) {
+	b := newBench(t, owner(""))
+	require.NoError(t, b.Start(t.Context(), attempt()))
+	here := b.Reader
+	b.Reader = failing{here, &batchv1.Job{}, apierrors.NewNotFound(schema.GroupResource{Resource: "jobs"}, "network-7-2")}
+	require.NoError(t, b.Start(t.Context(), attempt()))
+	assert.Equal(t, 2, b.writes)
+	b.Reader = here
+	for _, refused := range []error{
+		apierrors.NewNotFound(schema.GroupResource{Resource: "jobs"}, "network-7-2"),
+		apierrors.NewConflict(schema.GroupResource{Resource: "jobs"}, "network-7-2", errors.New("another UID")),
+	} {
+		b.refused = refused
+		require.NoError(t, b.Remove(t.Context(), attempt().Name))
+	}
+	b.refused = nil
+	require.NoError(t, b.Remove(t.Context(), attempt().Name))
 }

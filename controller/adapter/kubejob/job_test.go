@@ -121,3 +121,59 @@ func TestTerminationGracePeriod(t *testing.T) {
 		assert.Equal(t, want, *build(a, Runner{}, "", "").Spec.Template.Spec.TerminationGracePeriodSeconds, grace)
 	}
 }
+
+// The template gets each variable of the frozen input once and as it is, but for those of the contract; and each argument
+// (JOBS.md J15).
+func TestInputReachesTheTemplate(t *testing.T) {
+	names := rapid.SampledFrom([]string{"A", "B", "HOME", "TMPDIR", "PATH", "ORCON_RUN", "ORCON_GENERATION"})
+	text := rapid.StringOf(rapid.RuneFrom([]rune("a$()=\n ")))
+	rapid.Check(t, func(t *rapid.T) {
+		a := attempt()
+		a.Input.Env = rapid.MapOf(names, text).Draw(t, "env")
+		a.Input.Entrypoint = rapid.SliceOfN(text, 1, 3).Draw(t, "entrypoint")
+		a.Input.Args = rapid.SliceOf(text).Draw(t, "args")
+		c := build(a, Runner{}, "", "").Spec.Template.Spec.Containers[0]
+		got := map[string]string{}
+		for _, e := range c.Env {
+			assert.NotContains(t, got, e.Name)
+			got[e.Name] = expanded(e.Value)
+		}
+		for name, value := range a.Input.Env {
+			if !contract.Reserved(name) && name != "HOME" && name != "TMPDIR" {
+				assert.Equal(t, value, got[name])
+			}
+		}
+		assert.Equal(t, contract.Home, got["HOME"])
+		assert.Equal(t, a.Run, got[contract.VariableRun])
+		assert.NotContains(t, got, contract.VariableGeneration, "it comes with the claim")
+		var args []string
+		for _, arg := range c.Args {
+			args = append(args, expanded(arg))
+		}
+		assert.Equal(t, append(append([]string{}, a.Input.Entrypoint...), a.Input.Args...), args)
+		assert.Equal(t, "--", c.Command[len(c.Command)-1], "nothing of the input is a flag of the runner")
+	})
+}
+
+// An attempt without settings leaves them to the keeper.
+func TestDefaults(t *testing.T) {
+	a := attempt()
+	a.Settings, a.Input.Exclude, a.Input.Env = executor.Settings{}, nil, nil
+	job := build(a, Runner{}, "", "")
+	command := strings.Join(job.Spec.Template.Spec.InitContainers[2].Command, " ")
+	for _, flag := range []string{"--limit", "--checkpoint", "--exclude"} {
+		assert.NotContains(t, command, flag)
+	}
+	assert.NotContains(t, job.Labels, labelQueue)
+	assert.Equal(t, job.Labels, job.Spec.Template.Labels)
+}
+
+// Attempts, Runs and the longest names have Jobs of their own, whose names the API server takes.
+func TestNames(t *testing.T) {
+	seen := map[string]bool{}
+	for _, n := range []executor.Name{{Run: "a", Number: 1}, {Run: "a", Number: 11}, {Run: "a-1", Number: 1}, {Run: strings.Repeat("a", 52), Number: 999}} {
+		assert.False(t, seen[name(n)], name(n))
+		assert.LessOrEqual(t, len(name(n)), 63-len("-abcde"), "the name of a pod has the name of its Job before it")
+		seen[name(n)] = true
+	}
+}

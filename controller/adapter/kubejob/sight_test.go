@@ -8,6 +8,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/executor"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
@@ -126,4 +127,32 @@ func TestSee(t *testing.T) {
 	for label, tc := range tests {
 		t.Run(label, func(t *testing.T) { assert.Equal(t, tc.want, see(tc.job, tc.pods, tc.refusal), tc.why) })
 	}
+}
+
+// Whatever the cluster shows, nothing counts as over while a pod may run or may come, and nothing is both over and at
+// work (JOBS-DESIGN.md 1).
+func TestOver(t *testing.T) {
+	phases := rapid.SampledFrom([]corev1.PodPhase{corev1.PodPending, corev1.PodRunning, corev1.PodSucceeded, corev1.PodFailed, corev1.PodUnknown})
+	conditions := rapid.SampledFrom([]batchv1.JobConditionType{batchv1.JobComplete, batchv1.JobFailed, batchv1.JobFailureTarget, batchv1.JobSuspended})
+	rapid.Check(t, func(t *rapid.T) {
+		var job *batchv1.Job
+		ending := false
+		if rapid.Bool().Draw(t, "job") {
+			job = &batchv1.Job{}
+			for _, c := range rapid.SliceOf(conditions).Draw(t, "conditions") {
+				job.Status.Conditions = append(job.Status.Conditions, batchv1.JobCondition{Type: c, Status: corev1.ConditionTrue})
+				ending = ending || c == batchv1.JobComplete || c == batchv1.JobFailed
+			}
+		}
+		var pods []corev1.Pod
+		live := false
+		for _, phase := range rapid.SliceOf(phases).Draw(t, "pods") {
+			pods = append(pods, made("p", phase, corev1.PodStatus{}))
+			live = live || phase != corev1.PodSucceeded && phase != corev1.PodFailed
+		}
+		s := see(job, pods, "")
+		assert.Equal(t, job != nil || len(pods) > 0, s.Made)
+		assert.Equal(t, s.Made && !live && (job == nil || ending), s.Over)
+		assert.False(t, s.Over && s.Stopped)
+	})
 }

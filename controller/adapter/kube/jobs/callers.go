@@ -46,7 +46,7 @@ func NewCallers(live client.Reader, writer client.Client) *Callers {
 }
 
 // Identify implements serve.Callers. The claimant is the pod; its labels name the Run, which must be in its namespace.
-// Everybody who can make pods in a namespace can have any program read and change its states: labels protect no more.
+// Users who can make pods in a namespace can have any program read and change its states: labels protect no more.
 func (c *Callers) Identify(r *http.Request) (serve.Caller, error) {
 	token, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if !bearer || token == "" || len(token) > maxToken {

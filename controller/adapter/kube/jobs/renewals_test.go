@@ -1,13 +1,16 @@
 package jobs
 
 import (
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/serve"
@@ -57,4 +60,28 @@ func TestSweep(t *testing.T) {
 		names = append(names, lease.Name)
 	}
 	assert.ElementsMatch(t, []string{"job-run-young", "relations-controller"}, names)
+}
+
+// What cannot be written is no renewal, and what cannot be deleted holds nothing else back.
+func TestRenewalsLater(t *testing.T) {
+	world := newWorld(t)
+	port := Renewals{Live: world, Writer: world, Namespace: "orcon-system"}
+	old := serve.Renewal{Run: "r-uid", Fence: 3, Number: 1, At: time.Unix(1, 0)}
+	world.refused = errors.New("down")
+	require.ErrorIs(t, port.Renewed(t.Context(), old), world.refused)
+	world.refused = nil
+	require.NoError(t, port.Renewed(t.Context(), old))
+
+	world.refused = errors.New("down")
+	err := port.Sweep(t.Context(), time.Unix(1<<30, 0))
+	require.ErrorIs(t, err, world.refused)
+	require.ErrorContains(t, err, "Lease orcon-system/job-run-r-uid")
+	group := schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}
+	for _, renewed := range []error{apierrors.NewConflict(group, "r-uid", errors.New("renewed")), apierrors.NewNotFound(group, "r-uid")} {
+		world.refused = renewed
+		require.NoError(t, port.Sweep(t.Context(), time.Unix(1<<30, 0)))
+	}
+	world.fault = errors.New("away")
+	_, _, err = port.Last(t.Context(), "r-uid")
+	require.ErrorIs(t, err, world.fault)
 }

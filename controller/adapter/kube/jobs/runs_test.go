@@ -1,13 +1,16 @@
 package jobs
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/job"
@@ -87,4 +90,25 @@ func TestReport(t *testing.T) {
 	}
 	require.NoError(t, port.Report(t.Context(), "r-uid", serve.Report{Fence: 5, Outputs: " "}))
 	assert.Equal(t, &v1alpha1.JobReport{Fence: 5}, stored())
+}
+
+// A report that meets another change of the JobRun is sent again by the keeper.
+func TestReportMoved(t *testing.T) {
+	_, w, r, _ := shop(t)
+	world := newWorld(t, w, r)
+	port := Runs{Objects: world.objects(), Writer: world}
+	world.refused = apierrors.NewConflict(schema.GroupResource{Resource: "jobruns"}, r.Name, errors.New("another version"))
+	require.ErrorIs(t, port.Report(t.Context(), "r-uid", serve.Report{Fence: 1}), serve.ErrMoved)
+	require.ErrorIs(t, port.Report(t.Context(), "gone", serve.Report{Fence: 1}), errUnknown)
+	world.refused = nil
+	require.NoError(t, port.Report(t.Context(), "r-uid", serve.Report{Fence: 1}))
+}
+
+// A Run whose Workspace is gone gets nothing.
+func TestRunWithoutWorkspace(t *testing.T) {
+	_, _, r, _ := shop(t)
+	_, err := Runs{Objects: newWorld(t, r).objects()}.Get(t.Context(), "r-uid")
+	require.ErrorContains(t, err, "cannot read JobWorkspace shop/network")
+	_, err = Runs{Objects: newWorld(t, r).objects()}.Get(t.Context(), "gone")
+	require.ErrorIs(t, err, errUnknown)
 }

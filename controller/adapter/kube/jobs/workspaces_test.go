@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -72,4 +73,31 @@ func TestReplacedWorkspace(t *testing.T) {
 	port := Workspaces{Objects: Objects{Cache: newWorld(t, template, w), Live: newWorld(t, newer)}}
 	_, err := port.Get(t.Context(), "w-uid")
 	require.ErrorIs(t, err, errUnknown)
+}
+
+// A write whose answer is lost is no conflict: it may be done or not, and the caller reads again.
+func TestSwapIsNotKnown(t *testing.T) {
+	template, w, _, _ := shop(t)
+	world := newWorld(t, template, w)
+	port := Workspaces{Objects: world.objects(), Writer: world}
+	before, err := port.Get(t.Context(), "w-uid")
+	require.NoError(t, err)
+	world.refused = errors.New("down")
+	err = port.Swap(t.Context(), "w-uid", before.Version, before.Workspace)
+	require.ErrorIs(t, err, world.refused)
+	require.NotErrorIs(t, err, serve.ErrMoved)
+	require.ErrorContains(t, err, "JobWorkspace shop/network")
+	world.fault = errors.New("away")
+	_, err = port.Get(t.Context(), "w-uid")
+	require.ErrorIs(t, err, world.fault)
+}
+
+// A template that cannot be read at all makes no Workspace exclusive: that would last until it is read again.
+func TestUnreadableTemplate(t *testing.T) {
+	template, w, _, _ := shop(t)
+	cache := newWorld(t, template, w)
+	cache.fault = errors.New("down")
+	_, err := Workspaces{Objects: Objects{Cache: cache, Live: newWorld(t, w)}}.Get(t.Context(), "w-uid")
+	require.ErrorIs(t, err, cache.fault)
+	require.ErrorContains(t, err, "JobTemplate shop/tofu")
 }

@@ -29,8 +29,8 @@ type world struct {
 	// reviews are the answers to tokens; reviewed counts them.
 	reviews  map[string]authenticationv1.TokenReviewStatus
 	reviewed int
-	// fault is the error of the next request that is not a review.
-	fault error
+	// fault is the error of reads and reviews, refused that of writes, which are not done then.
+	fault, refused error
 }
 
 func newWorld(t *testing.T, objects ...client.Object) *world {
@@ -41,7 +41,7 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 	uid := func(o client.Object) []string { return []string{string(o.GetUID())} }
 	w.Client = fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).
 		WithIndex(&v1alpha1.JobWorkspace{}, indexUID, uid).WithIndex(&v1alpha1.JobRun{}, indexUID, uid).
-		WithInterceptorFuncs(interceptor.Funcs{Create: w.create, Get: w.get}).Build()
+		WithInterceptorFuncs(interceptor.Funcs{Create: w.create, Get: w.get, Patch: w.patch, Delete: w.delete}).Build()
 	return w
 }
 
@@ -52,6 +52,20 @@ func (w *world) create(ctx context.Context, c client.WithWatch, o client.Object,
 		return w.fault
 	}
 	return c.Create(ctx, o, opts...)
+}
+
+func (w *world) patch(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+	if w.refused != nil {
+		return w.refused
+	}
+	return c.Patch(ctx, o, p, opts...)
+}
+
+func (w *world) delete(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
+	if w.refused != nil {
+		return w.refused
+	}
+	return c.Delete(ctx, o, opts...)
 }
 
 func (w *world) get(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
