@@ -14,7 +14,7 @@ import (
 
 // Runs are Jobs of the cluster that pass the Pod Security Standard "restricted": each claims by the token of its pod, gets
 // the state of the one before, and leaves its own, also when it is cancelled or its pod is evicted. One that cannot start
-// tells why (JOBS.md J3, J6, J7, J9 and J10).
+// tells why, and a JobWorkspace that is deleted destroys what it made (JOBS.md J3, J6, J7, J9, J10 and J18).
 func TestRunsAreJobs(t *testing.T) {
 	t.Parallel()
 	w := withJobs(t)
@@ -54,6 +54,11 @@ func TestRunsAreJobs(t *testing.T) {
 	w.kubectl("patch", "jobrun", stuck, "--type=merge", "-p", `{"spec":{"cancel":"Requested"}}`)
 	w.phase(stuck, "Cancelled")
 	assert.Equal(t, "None", w.field("jobrun/"+stuck, "{.state.end.outcome}"))
+
+	destroys := "count-" + w.field("jobworkspace/count", "{.metadata.uid}")[:6]
+	w.kubectl("delete", "jobworkspace", "count", "--timeout="+patience.String())
+	assert.Contains(t, strings.Fields(w.kubectl("get", "events", "--field-selector=involvedObject.kind=JobRun,reason=Succeeded",
+		"-o", "jsonpath={.items[*].involvedObject.name}")), destroys)
 }
 
 // jobTemplates are a template that counts its runs in its state, one whose image is nowhere, and their JobWorkspaces.
@@ -73,6 +78,8 @@ spec:
           echo "$n" >"$ORCON_STATE/count"
           echo "{\"count\": $n, \"generation\": $ORCON_GENERATION}" >"$ORCON_OUTPUTS"
           touch "$HOME/a" /tmp/a /work/a /logs/a
+    - name: destroy
+      entrypoint: [rm, /state/count]
     - name: wait
       entrypoint: [sh, -ec]
       args:
@@ -93,7 +100,7 @@ spec:
 apiVersion: orcon.tengu.io/v1alpha1
 kind: JobWorkspace
 metadata: {name: count}
-spec: {template: count, cancelGracePeriod: 20s}
+spec: {template: count, cancelGracePeriod: 20s, deletionPolicy: Destroy}
 ---
 apiVersion: orcon.tengu.io/v1alpha1
 kind: JobWorkspace

@@ -16,10 +16,12 @@ const indexUID = "metadata.uid"
 // Index has caches find JobWorkspaces and JobRuns by their UID.
 func Index(ctx context.Context, indexer client.FieldIndexer) error {
 	uid := func(o client.Object) []string { return []string{string(o.GetUID())} }
-	return errors.Join(
-		indexer.IndexField(ctx, &v1alpha1.JobWorkspace{}, indexUID, uid),
-		indexer.IndexField(ctx, &v1alpha1.JobRun{}, indexUID, uid),
-	)
+	for _, kind := range []client.Object{&v1alpha1.JobWorkspace{}, &v1alpha1.JobRun{}} {
+		if err := indexer.IndexField(ctx, kind, indexUID, uid); err != nil {
+			return fmt.Errorf("cannot index the kinds of runs, whose definitions must be in the cluster: %w", err)
+		}
+	}
+	return nil
 }
 
 // Objects reads objects of runs.
