@@ -9,23 +9,14 @@ import (
 
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/job"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
 )
 
-// queue returns the places of the Runs that wait.
-func (l *look) queue() []run.Rank {
-	var waiting []run.Waiting
-	for _, e := range l.runs {
-		if r, waits := convert.ToWaiting(e.JobRun); waits && (e.frozen() || r.Cancelled) {
-			waiting = append(waiting, r)
-		}
-	}
-	return run.Queue(convert.ToConcurrency(l.o.Spec), l.w, waiting)
-}
+// admission gives the lock.
+type admission struct{ *look }
 
 // admit gives the lock to the next Run.
-func (l *look) admit(ctx context.Context) error {
+func (l admission) admit(ctx context.Context) error {
 	if l.w.Lock.Held() {
 		return nil
 	}
@@ -35,7 +26,7 @@ func (l *look) admit(ctx context.Context) error {
 		case rank.Ended.Ended():
 			e.decided = rank.Ended // noted by the next look
 			l.within(soon)
-		case rank.Next && l.admits(e):
+		case rank.Next && (l.farewell == nil || l.isDestroy(e.JobRun)):
 			return l.acquire(ctx, e)
 		}
 	}
@@ -43,7 +34,7 @@ func (l *look) admit(ctx context.Context) error {
 }
 
 // acquire writes the lock for a Run. What the cache may not show yet is read from the API server.
-func (l *look) acquire(ctx context.Context, e *execution) error {
+func (l admission) acquire(ctx context.Context, e *execution) error {
 	extent, err := l.extent(ctx)
 	if err != nil {
 		l.obstacle = err.Error()
@@ -52,8 +43,7 @@ func (l *look) acquire(ctx context.Context, e *execution) error {
 	}
 	input, _, err := convert.ToInput(e.JobRun)
 	if err != nil {
-		e.decided = run.Refused(err)
-		return nil
+		return ending(l).refuse(ctx, e, err)
 	}
 	now := &v1alpha1.JobRun{}
 	if err := l.Reader.Get(ctx, client.ObjectKeyFromObject(e.JobRun), now); err != nil {
@@ -76,11 +66,11 @@ func (l *look) acquire(ctx context.Context, e *execution) error {
 	if err := l.write(ctx, next, "give the lock to JobRun "+e.Name); err != nil {
 		return err
 	}
-	return l.hold(ctx)
+	return holding(l).hold(ctx)
 }
 
 // forget drops orphans that no person has decided about for too long.
-func (l *look) forget(ctx context.Context) error {
+func (l admission) forget(ctx context.Context) error {
 	if len(l.w.Orphans) == 0 {
 		return nil
 	}
@@ -93,7 +83,7 @@ func (l *look) forget(ctx context.Context) error {
 }
 
 // publishedFence returns the fence of the last end, if the Run shows it or is gone, and 0 otherwise.
-func (l *look) publishedFence(ctx context.Context) (int64, error) {
+func (l admission) publishedFence(ctx context.Context) (int64, error) {
 	last := l.w.Last
 	if e := l.find(last.Run); e != nil || last.Fence == 0 {
 		if e == nil {
@@ -110,5 +100,8 @@ func (l *look) publishedFence(ctx context.Context) (int64, error) {
 		return 0, fmt.Errorf("cannot read JobRun %s: %w", last.Run.Name, err)
 	}
 	end, err := convert.ToPublished(o)
-	return end.Fence, err
+	if err != nil {
+		return 0, fmt.Errorf("cannot read the end of JobRun %s: %w", last.Run.Name, err)
+	}
+	return end.Fence, nil
 }

@@ -119,7 +119,7 @@ func TestStore(t *testing.T) {
 	old := w.workspace().State.DeepCopy()
 	w.finish(0, "sha256:1")
 	w.pass(r, 0)
-	w.broken = errors.New("it is listed once")
+	w.unlisted = errors.New("it is listed once")
 	w.run("two")
 	w.pass(r, 0)
 	w.claim()
@@ -180,6 +180,19 @@ func TestStaleCache(t *testing.T) {
 	w.pass(r, 0)
 	assert.Contains(t, w.of("one"), "Stalled Cancelled")
 	assert.Equal(t, "three", w.current().attempt.Run)
+}
+
+// A pod that is over is not lost if its keeper has recorded the end, although the cache does not show it yet (JOBS.md J3).
+func TestStaleEnd(t *testing.T) {
+	w, r := started(t, true)
+	was := w.workspace()
+	w.finish(0, "sha256:1")
+	w.stale(r, was)
+	result, err := r.Reconcile(t.Context(), request())
+	require.NoError(t, err)
+	assert.Equal(t, soon, result.RequeueAfter)
+	w.pass(w.process(), 0)
+	assert.Contains(t, w.of("one"), "Ready Succeeded")
 }
 
 // The next Run is admitted when the last one shows its end, or is gone (JOBS.md J1).

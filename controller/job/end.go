@@ -14,19 +14,11 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
 )
 
-// status returns what a Run shows.
-func (l *look) status(e *execution) run.Status {
-	if !e.ended() && e.decided.Phase != "" {
-		return e.decided
-	}
-	return run.Derive(run.Facts{
-		Run: convert.ToRun(e.JobRun), Published: e.published, Cancelled: convert.Cancelled(e.JobRun), TimedOut: convert.TimedOut(e.JobRun),
-		Pod: e.pod, Extent: l.memory.extent, Obstacle: l.obstacle,
-	}, l.w)
-}
+// ending ends Runs.
+type ending struct{ *look }
 
 // end stores the ends of Runs that have ended.
-func (l *look) end(ctx context.Context) error {
+func (l ending) end(ctx context.Context) error {
 	for _, rank := range l.queue() {
 		if e := l.find(rank.Run); rank.Ended.Ended() && e != nil {
 			e.decided = rank.Ended
@@ -49,9 +41,17 @@ func (l *look) end(ctx context.Context) error {
 	return nil
 }
 
+// refuse ends a Run that waits and can never start.
+func (l ending) refuse(ctx context.Context, e *execution, reason error) error {
+	if err := l.current(ctx); err != nil {
+		return err
+	}
+	return l.publishEnd(ctx, e, run.Refused(reason))
+}
+
 // current returns an error if the Workspace has changed: a Run that seems to wait may have the lock by now, and an end is
 // final.
-func (l *look) current(ctx context.Context) error {
+func (l ending) current(ctx context.Context) error {
 	now := &v1alpha1.JobWorkspace{}
 	if err := l.Reader.Get(ctx, l.name, now); err != nil {
 		return fmt.Errorf("cannot read the JobWorkspace again: %w", err)
@@ -78,7 +78,7 @@ func (r *Reconciler) publishEnd(ctx context.Context, e *execution, s run.Status)
 const drain = time.Minute
 
 // clear removes what carried out Runs that have ended, and lets them go.
-func (l *look) clear(ctx context.Context) error {
+func (l ending) clear(ctx context.Context) error {
 	for _, e := range l.runs {
 		if !e.ended() || !controllerutil.ContainsFinalizer(e.JobRun, v1alpha1.Finalizer) {
 			continue
@@ -87,7 +87,7 @@ func (l *look) clear(ctx context.Context) error {
 			l.within(time.Second)
 			continue
 		}
-		if err := l.remove(ctx, e, e.published.Attempt); err != nil {
+		if err := l.remove(ctx, e.JobRun, e.published.Attempt); err != nil {
 			return err
 		}
 		delete(l.memory.ended, e.UID)
@@ -97,7 +97,7 @@ func (l *look) clear(ctx context.Context) error {
 
 // draining reports whether an attempt has an output that is not yet stored. One that was given up, or withdrawn, is not
 // waited for.
-func (l *look) draining(ctx context.Context, e *execution) bool {
+func (l ending) draining(ctx context.Context, e *execution) bool {
 	s := e.published
 	withdrawn := s.Outcome == job.None && convert.Stopped(e.JobRun)
 	if s.Attempt == 0 || s.Exit.Cause == job.Unreported || withdrawn {
@@ -111,18 +111,18 @@ func (l *look) draining(ctx context.Context, e *execution) bool {
 }
 
 // remove removes what carried out an attempt of a Run, and its finalizer; attempt 0 is none.
-func (l *look) remove(ctx context.Context, e *execution, attempt int) error {
+func (l ending) remove(ctx context.Context, o *v1alpha1.JobRun, attempt int) error {
 	if attempt > 0 {
-		name := l.attempt(convert.ToRun(e.JobRun), attempt)
+		name := l.attempt(convert.ToRun(o), attempt)
 		if err := l.Executor.Remove(ctx, name); err != nil {
-			l.fail(fmt.Errorf("cannot remove attempt %d of JobRun %s: %w", name.Number, e.Name, err))
+			l.fail(fmt.Errorf("cannot remove attempt %d of JobRun %s: %w", name.Number, o.Name, err))
 			return nil
 		}
 	}
-	before := e.DeepCopy()
-	controllerutil.RemoveFinalizer(e.JobRun, v1alpha1.Finalizer)
-	if err := client.IgnoreNotFound(l.patch(ctx, e.JobRun, before)); err != nil {
-		return fmt.Errorf("cannot let JobRun %s go: %w", e.Name, err)
+	before := o.DeepCopy()
+	controllerutil.RemoveFinalizer(o, v1alpha1.Finalizer)
+	if err := client.IgnoreNotFound(l.patch(ctx, o, before)); err != nil {
+		return fmt.Errorf("cannot let JobRun %s go: %w", o.Name, err)
 	}
 	return nil
 }

@@ -13,8 +13,11 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
 )
 
+// forsaking ends Runs whose Workspace is gone.
+type forsaking struct{ *look }
+
 // forsake ends Runs whose Workspace is gone. Those that were never frozen wait for one.
-func (l *look) forsake(ctx context.Context) error {
+func (l forsaking) forsake(ctx context.Context) error {
 	for _, e := range l.forsaken {
 		do := l.abandon
 		if ownerOf(e.JobRun) == "" && !e.ended() {
@@ -28,7 +31,7 @@ func (l *look) forsake(ctx context.Context) error {
 }
 
 // abandon ends a Run whose Workspace is gone, and removes what carried it out.
-func (l *look) abandon(ctx context.Context, e *execution) error {
+func (l forsaking) abandon(ctx context.Context, e *execution) error {
 	if err := l.gone(ctx, ownerOf(e.JobRun)); err != nil {
 		return err
 	}
@@ -37,17 +40,17 @@ func (l *look) abandon(ctx context.Context, e *execution) error {
 			return client.IgnoreNotFound(err)
 		}
 	}
-	if err := l.publishRun(ctx, e, e.published); err != nil {
+	if err := l.publishRun(ctx, e.JobRun, e.published); err != nil {
 		return err
 	}
 	if !controllerutil.ContainsFinalizer(e.JobRun, v1alpha1.Finalizer) {
 		return nil
 	}
-	return l.remove(ctx, e, max(1, e.published.Attempt))
+	return ending(l).remove(ctx, e.JobRun, max(1, e.published.Attempt))
 }
 
 // gone returns an error while a Workspace is still there: the cache may be behind.
-func (l *look) gone(ctx context.Context, uid types.UID) error {
+func (l forsaking) gone(ctx context.Context, uid types.UID) error {
 	now := &v1alpha1.JobWorkspace{}
 	err := l.Reader.Get(ctx, l.name, now)
 	if client.IgnoreNotFound(err) != nil {
@@ -60,13 +63,13 @@ func (l *look) gone(ctx context.Context, uid types.UID) error {
 }
 
 // await publishes that a Run waits for its Workspace; one that is cancelled ends.
-func (l *look) await(ctx context.Context, e *execution) error {
+func (l forsaking) await(ctx context.Context, e *execution) error {
 	if convert.Cancelled(e.JobRun) {
 		if err := l.publishEnd(ctx, e, run.Forsaken(0, 0)); err != nil {
 			return err
 		}
-		return l.publishRun(ctx, e, e.published)
+		return l.publishRun(ctx, e.JobRun, e.published)
 	}
-	return l.publishRun(ctx, e, run.Missing(fmt.Sprintf("there is no JobWorkspace %s in namespace %s: create it, or delete this JobRun",
+	return l.publishRun(ctx, e.JobRun, run.Missing(fmt.Sprintf("there is no JobWorkspace %s in namespace %s: create it, or delete this JobRun",
 		l.name.Name, l.name.Namespace)))
 }

@@ -17,13 +17,28 @@ import (
 // workspaceKind is the kind of the owner of a Run.
 const workspaceKind = "JobWorkspace"
 
+// freezing gives Runs what never changes.
+type freezing struct{ *look }
+
+// keep adds the finalizer to a new Workspace.
+func (l freezing) keep(ctx context.Context) error {
+	before := l.o.DeepCopy()
+	if !controllerutil.AddFinalizer(l.o, v1alpha1.Finalizer) {
+		return nil
+	}
+	if err := l.patch(ctx, l.o, before); err != nil {
+		return fmt.Errorf("cannot add the finalizer: %w", err)
+	}
+	return nil
+}
+
 // freeze gives new Runs their input. One that can never have one ends.
-func (l *look) freeze(ctx context.Context) error {
+func (l freezing) freeze(ctx context.Context) error {
 	for _, e := range l.runs {
 		if e.ended() || e.frozen() || convert.Cancelled(e.JobRun) {
 			continue
 		}
-		input, err := l.input(ctx, e)
+		input, err := l.input(ctx, e.Spec.Action)
 		switch {
 		case apierrors.IsNotFound(err):
 			e.decided = run.Missing(fmt.Sprintf("there is no JobTemplate %s in namespace %s: create it, or correct spec.template of JobWorkspace %s",
@@ -40,7 +55,7 @@ func (l *look) freeze(ctx context.Context) error {
 }
 
 // store writes the input of a Run, its finalizer and its owner.
-func (l *look) store(ctx context.Context, e *execution, input run.Input) error {
+func (l freezing) store(ctx context.Context, e *execution, input run.Input) error {
 	before := e.DeepCopy()
 	if err := convert.SetInput(e.JobRun, input); err != nil {
 		return err
@@ -53,7 +68,7 @@ func (l *look) store(ctx context.Context, e *execution, input run.Input) error {
 }
 
 // input returns what a Run is frozen to. A Workspace that is deleted needs no template: what its last run had suffices.
-func (l *look) input(ctx context.Context, e *execution) (run.Input, error) {
+func (l freezing) input(ctx context.Context, action string) (run.Input, error) {
 	if !l.o.DeletionTimestamp.IsZero() {
 		if last, found, err := l.lastInput(); found || err != nil {
 			if err != nil {
@@ -70,7 +85,7 @@ func (l *look) input(ctx context.Context, e *execution) (run.Input, error) {
 	if err != nil {
 		return run.Input{}, fmt.Errorf("cannot use JobWorkspace %s: %w", l.name.Name, err)
 	}
-	input, err := t.Freeze(e.Spec.Action, parameters)
+	input, err := t.Freeze(action, parameters)
 	if err != nil {
 		return run.Input{}, fmt.Errorf("%w: correct JobWorkspace %s, then create another JobRun", err, l.name.Name)
 	}
@@ -78,7 +93,7 @@ func (l *look) input(ctx context.Context, e *execution) (run.Input, error) {
 }
 
 // lastInput returns the input of the last Run that held the lock; false if there is none.
-func (l *look) lastInput() (run.Input, bool, error) {
+func (l freezing) lastInput() (run.Input, bool, error) {
 	var last *execution
 	for _, e := range l.runs {
 		if e.frozen() && e.published.Fence > 0 && (last == nil || e.published.Fence > last.published.Fence) {
@@ -92,7 +107,7 @@ func (l *look) lastInput() (run.Input, bool, error) {
 }
 
 // limit notes the timeout of the Run that holds the lock once it has passed.
-func (l *look) limit(ctx context.Context) error {
+func (l freezing) limit(ctx context.Context) error {
 	e := l.find(l.w.Lock.Run)
 	if e == nil || e.ended() || e.Spec.Timeout == nil || convert.TimedOut(e.JobRun) {
 		return nil

@@ -16,8 +16,11 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
 )
 
+// holding is the hold of a Run.
+type holding struct{ *look }
+
 // hold does what is due for the Run that holds the lock.
-func (l *look) hold(ctx context.Context) error {
+func (l holding) hold(ctx context.Context) error {
 	lock := l.w.Lock
 	if !lock.Held() {
 		return nil
@@ -51,7 +54,7 @@ func (l *look) hold(ctx context.Context) error {
 }
 
 // holder returns the Run that holds the lock; nil if it is gone.
-func (l *look) holder(ctx context.Context) (*execution, error) {
+func (l holding) holder(ctx context.Context) (*execution, error) {
 	if e := l.find(l.w.Lock.Run); e != nil {
 		return e, nil
 	}
@@ -66,13 +69,8 @@ func (l *look) holder(ctx context.Context) (*execution, error) {
 	return nil, errBehind
 }
 
-// attempt names an attempt of a Run.
-func (l *look) attempt(r workspace.Run, number int) executor.Name {
-	return executor.Name{Namespace: l.name.Namespace, Run: r.Name, UID: r.UID, Number: number}
-}
-
 // begin does what is due for an attempt that nothing has claimed.
-func (l *look) begin(ctx context.Context, e *execution, sight executor.Sight) error {
+func (l holding) begin(ctx context.Context, e *execution, sight executor.Sight) error {
 	lock := l.w.Lock
 	claimed, err := evidence.Claimant(ctx, l.Store, string(l.o.UID), lock.Fence)
 	if err != nil {
@@ -97,7 +95,7 @@ func (l *look) begin(ctx context.Context, e *execution, sight executor.Sight) er
 }
 
 // complete writes a claim that only the store knows.
-func (l *look) complete(ctx context.Context, claimed, where string) error {
+func (l holding) complete(ctx context.Context, claimed, where string) error {
 	extent, err := l.extent(ctx)
 	if err != nil {
 		l.fail(err)
@@ -116,7 +114,7 @@ func (l *look) complete(ctx context.Context, claimed, where string) error {
 }
 
 // replace begins the next attempt of a Run, a while after the pod of the last one ended without a claim.
-func (l *look) replace(ctx context.Context, e *execution) error {
+func (l holding) replace(ctx context.Context, e *execution) error {
 	lock := l.w.Lock
 	if e.pod.Obstacle == "" {
 		e.pod.Obstacle = "its pod ended before it claimed the run, and another one is made"
@@ -147,7 +145,7 @@ func (l *look) replace(ctx context.Context, e *execution) error {
 
 // start has the attempt of the lock carried out. What is left of the one before is removed first, so that no attempt but
 // the last one is ever left.
-func (l *look) start(ctx context.Context, e *execution) {
+func (l holding) start(ctx context.Context, e *execution) {
 	lock := l.w.Lock
 	input, _, err := convert.ToInput(e.JobRun)
 	if err == nil && lock.Attempt > 1 {
@@ -167,7 +165,7 @@ func (l *look) start(ctx context.Context, e *execution) {
 
 // vanished reports whether a claimed attempt has ended. What made it may not see it yet, or no longer: only one that is
 // not there for a while counts.
-func (l *look) vanished(sight executor.Sight) bool {
+func (l holding) vanished(sight executor.Sight) bool {
 	if sight.Made {
 		l.memory.missing = moment{}
 		return sight.Over
@@ -176,7 +174,7 @@ func (l *look) vanished(sight executor.Sight) bool {
 }
 
 // listen follows the signs of life of a claimant, and gives up one that is lost.
-func (l *look) listen(ctx context.Context, vanished bool) error {
+func (l holding) listen(ctx context.Context, vanished bool) error {
 	lock, now, m := l.w.Lock, l.Clock(), l.memory
 	if !m.watch.Follows(lock.Fence, lock.Claimant.ID) {
 		m.watch = job.NewWatch(lock.Fence, lock.Claimant.ID, now)

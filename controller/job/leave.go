@@ -26,8 +26,11 @@ type farewell struct {
 	why  string
 }
 
+// leaving is the deletion of a Workspace.
+type leaving struct{ *look }
+
 // leave does the next step of the deletion of a Workspace, and reports whether it is let go.
-func (l *look) leave(ctx context.Context) (gone bool, err error) {
+func (l leaving) leave(ctx context.Context) (gone bool, err error) {
 	if !controllerutil.ContainsFinalizer(l.o, v1alpha1.Finalizer) {
 		return true, nil
 	}
@@ -58,8 +61,8 @@ func (l *look) leave(ctx context.Context) (gone bool, err error) {
 
 // depart lets the Workspace go once all its Runs have ended and their output is stored. It waits for nothing if more than
 // the Workspace is being deleted.
-func (l *look) depart(ctx context.Context, d run.Deletion) (gone bool, err error) {
-	for _, do := range []func(context.Context) error{l.cancel, l.end, l.clear} {
+func (l leaving) depart(ctx context.Context, d run.Deletion) (gone bool, err error) {
+	for _, do := range []func(context.Context) error{l.cancel, ending(l).end, ending(l).clear} {
 		if err := do(ctx); err != nil {
 			return false, err
 		}
@@ -72,7 +75,7 @@ func (l *look) depart(ctx context.Context, d run.Deletion) (gone bool, err error
 }
 
 // letGo removes the finalizer. Runs that have not ended follow: their Workspace is gone.
-func (l *look) letGo(ctx context.Context) error {
+func (l leaving) letGo(ctx context.Context) error {
 	before := l.o.DeepCopy()
 	controllerutil.RemoveFinalizer(l.o, v1alpha1.Finalizer)
 	if err := client.IgnoreNotFound(l.patch(ctx, l.o, before)); err != nil {
@@ -82,7 +85,7 @@ func (l *look) letGo(ctx context.Context) error {
 }
 
 // deletion describes the deletion of a Workspace, and reports whether its destroy run is there.
-func (l *look) deletion(ctx context.Context) (d run.Deletion, begun bool, err error) {
+func (l leaving) deletion(ctx context.Context) (d run.Deletion, begun bool, err error) {
 	d = run.Deletion{Now: l.Now(), Confirmed: l.o.Annotations[v1alpha1.ConsentKey] == v1alpha1.ConsentDestroy}
 	d.Destroy = l.o.Spec.DeletionPolicy == v1alpha1.DeletionPolicyDestroy && l.w.Last.Fence > 0
 	stalled := meta.FindStatusCondition(l.o.Status.Conditions, string(condition.Stalled))
@@ -112,7 +115,7 @@ func (l *look) deletion(ctx context.Context) (d run.Deletion, begun bool, err er
 }
 
 // going reports whether a namespace is being deleted.
-func (l *look) going(ctx context.Context, name string) (bool, error) {
+func (l leaving) going(ctx context.Context, name string) (bool, error) {
 	var namespace corev1.Namespace
 	if err := l.Reader.Get(ctx, client.ObjectKey{Name: name}, &namespace); err != nil {
 		return false, fmt.Errorf("cannot find out whether namespace %s is being deleted: %w", name, err)
@@ -120,17 +123,11 @@ func (l *look) going(ctx context.Context, name string) (bool, error) {
 	return !namespace.DeletionTimestamp.IsZero(), nil
 }
 
-// isDestroy reports whether a Run destroys what the Workspace made, for its deletion.
-func (l *look) isDestroy(e *execution) bool {
-	return e.Labels[v1alpha1.DestroyLabel] == l.o.Name ||
-		e.Spec.Action == run.Destroy && !e.CreationTimestamp.Before(l.o.DeletionTimestamp)
-}
-
 // lastDestroy returns the newest destroy run of the deletion; nil for none.
-func (l *look) lastDestroy() *execution {
+func (l leaving) lastDestroy() *execution {
 	var last *execution
 	for _, e := range l.runs {
-		if l.isDestroy(e) && (last == nil || last.CreationTimestamp.Before(&e.CreationTimestamp)) {
+		if l.isDestroy(e.JobRun) && (last == nil || last.CreationTimestamp.Before(&e.CreationTimestamp)) {
 			last = e
 		}
 	}
@@ -138,7 +135,7 @@ func (l *look) lastDestroy() *execution {
 }
 
 // destroys returns when the last destroy runs of the cluster began.
-func (l *look) destroys(ctx context.Context) (times []time.Time, err error) {
+func (l leaving) destroys(ctx context.Context) (times []time.Time, err error) {
 	var list v1alpha1.JobRunList
 	if err := l.Reader.List(ctx, &list, client.HasLabels{v1alpha1.DestroyLabel}); err != nil {
 		return nil, fmt.Errorf("cannot list the destroy runs: %w", err)
@@ -150,10 +147,11 @@ func (l *look) destroys(ctx context.Context) (times []time.Time, err error) {
 }
 
 // destroy makes the destroy run.
-func (l *look) destroy(ctx context.Context) error {
+func (l leaving) destroy(ctx context.Context) error {
 	o := &v1alpha1.JobRun{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: l.name.Namespace, Name: fmt.Sprintf("%s-%.6s", l.name.Name, l.o.UID), Labels: map[string]string{v1alpha1.DestroyLabel: l.name.Name},
+			Namespace: l.name.Namespace, Name: fmt.Sprintf("%s-%.6s", l.name.Name, l.o.UID),
+			Labels: map[string]string{v1alpha1.DestroyLabel: l.name.Name},
 		},
 		Spec: v1alpha1.JobRunSpec{Workspace: l.name.Name, Action: run.Destroy},
 	}
@@ -163,13 +161,10 @@ func (l *look) destroy(ctx context.Context) error {
 	return nil
 }
 
-// admits reports whether a Run may have the lock during the deletion.
-func (l *look) admits(e *execution) bool { return l.farewell == nil || l.isDestroy(e) }
-
 // cancel cancels all Runs but those that destroy.
-func (l *look) cancel(ctx context.Context) error {
+func (l leaving) cancel(ctx context.Context) error {
 	for _, e := range l.runs {
-		if e.ended() || l.isDestroy(e) || convert.Cancelled(e.JobRun) {
+		if e.ended() || l.isDestroy(e.JobRun) || convert.Cancelled(e.JobRun) {
 			continue
 		}
 		before := e.DeepCopy()

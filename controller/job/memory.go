@@ -10,23 +10,23 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
 )
 
-// memories are what the process knows of each Workspace. All of it begins anew with a process.
+// memories hold what the process knows of each Workspace. All of it begins anew with a process.
 type memories struct {
 	mutex sync.Mutex
-	all   map[types.NamespacedName]*memory
+	all   map[types.NamespacedName]*knowledge
 	// destroying is held while destroy runs are counted and begun.
 	destroying sync.Mutex
 }
 
 // of returns the memory of a Workspace, which is a new one for a Workspace that was made anew.
-func (m *memories) of(name types.NamespacedName, uid types.UID) *memory {
+func (m *memories) of(name types.NamespacedName, uid types.UID) *knowledge {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
 	if m.all == nil {
-		m.all = map[types.NamespacedName]*memory{}
+		m.all = map[types.NamespacedName]*knowledge{}
 	}
 	if known := m.all[name]; known == nil || known.uid != uid {
-		m.all[name] = &memory{uid: uid}
+		m.all[name] = &knowledge{uid: uid}
 	}
 	return m.all[name]
 }
@@ -38,8 +38,8 @@ func (m *memories) forget(name types.NamespacedName) {
 	delete(m.all, name)
 }
 
-// memory is what the process knows of one Workspace. Only one reconcile has it at a time.
-type memory struct {
+// knowledge holds what the process knows of one Workspace. Only one reconcile has it at a time.
+type knowledge struct {
 	uid types.UID
 	// listed reports that extent includes a list of the store.
 	listed bool
@@ -67,7 +67,7 @@ func (m *moment) passed(fence int64, now time.Duration) time.Duration {
 }
 
 // passedSince returns how long ago a Run was first seen to have ended.
-func (m *memory) passedSince(run types.UID, now time.Duration) time.Duration {
+func (m *knowledge) passedSince(run types.UID, now time.Duration) time.Duration {
 	if m.ended == nil {
 		m.ended = map[types.UID]time.Duration{}
 	}

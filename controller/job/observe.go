@@ -11,11 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
-
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/job"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/evidence"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/executor"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
 )
@@ -33,7 +32,7 @@ type look struct {
 	runs       []*execution
 	// forsaken are Runs of a Workspace that is gone.
 	forsaken []*execution
-	memory   *memory
+	memory   *knowledge
 	// obstacle tells why no Run can be admitted; "" for no reason.
 	obstacle string
 	farewell *farewell
@@ -75,7 +74,8 @@ func (r *Reconciler) observe(ctx context.Context, name types.NamespacedName) (*l
 	if err := l.observeRuns(ctx); err != nil || l.o == nil {
 		return l, err
 	}
-	l.w, l.unreadable = convert.ToWorkspace(l.o, l.safety(ctx))
+	template, _ := l.template(ctx) // without one, the Workspace is exclusive
+	l.w, l.unreadable = convert.ToWorkspace(l.o, template.Safety)
 	l.memory.learn(l.reach())
 	return l, nil
 }
@@ -113,14 +113,6 @@ func ownerOf(o *v1alpha1.JobRun) types.UID {
 	return ""
 }
 
-// safety returns that of the template; Exclusive if it cannot be used.
-func (l *look) safety(ctx context.Context) job.Safety {
-	if t, err := l.template(ctx); err == nil {
-		return t.Safety
-	}
-	return job.Exclusive
-}
-
 // template reads the template of the Workspace.
 func (l *look) template(ctx context.Context) (run.TemplateVersion, error) {
 	o := &v1alpha1.JobTemplate{}
@@ -140,7 +132,7 @@ func (l *look) reach() workspace.Extent {
 }
 
 // learn widens the extent that is known.
-func (m *memory) learn(e workspace.Extent) {
+func (m *knowledge) learn(e workspace.Extent) {
 	m.extent.Fence, m.extent.Generation = max(m.extent.Fence, e.Fence), max(m.extent.Generation, e.Generation)
 }
 
@@ -166,6 +158,39 @@ func (l *look) find(r workspace.Run) *execution {
 		}
 	}
 	return nil
+}
+
+// status returns what a Run shows.
+func (l *look) status(e *execution) run.Status {
+	if !e.ended() && e.decided.Phase != "" {
+		return e.decided
+	}
+	return run.Derive(run.Facts{
+		Run: convert.ToRun(e.JobRun), Published: e.published, Cancelled: convert.Cancelled(e.JobRun), TimedOut: convert.TimedOut(e.JobRun),
+		Pod: e.pod, Extent: l.memory.extent, Obstacle: l.obstacle,
+	}, l.w)
+}
+
+// queue returns the places of the Runs that wait.
+func (l *look) queue() []run.Rank {
+	var waiting []run.Waiting
+	for _, e := range l.runs {
+		if r, waits := convert.ToWaiting(e.JobRun); waits && (e.frozen() || r.Cancelled) {
+			waiting = append(waiting, r)
+		}
+	}
+	return run.Queue(convert.ToConcurrency(l.o.Spec), l.w, waiting)
+}
+
+// isDestroy reports whether a Run destroys what the Workspace made, for its deletion.
+func (l *look) isDestroy(o *v1alpha1.JobRun) bool {
+	return o.Labels[v1alpha1.DestroyLabel] == l.o.Name ||
+		o.Spec.Action == run.Destroy && !o.CreationTimestamp.Before(l.o.DeletionTimestamp)
+}
+
+// attempt names an attempt of a Run.
+func (l *look) attempt(r workspace.Run, number int) executor.Name {
+	return executor.Name{Namespace: l.name.Namespace, Run: r.Name, UID: r.UID, Number: number}
 }
 
 // write stores the next value of the Workspace, if no other write came first.

@@ -14,13 +14,17 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/job"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/value"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
 )
 
+// publication writes statuses.
+type publication struct{ *look }
+
 // publish writes what is derived into the statuses that differ from it. An end is shown once it is stored.
-func (l *look) publish(ctx context.Context) error {
+func (l publication) publish(ctx context.Context) error {
 	queued := 0
 	for _, e := range l.runs {
 		s := l.status(e)
@@ -30,7 +34,7 @@ func (l *look) publish(ctx context.Context) error {
 		if s.Phase == run.Queued {
 			queued++
 		}
-		if err := l.publishRun(ctx, e, s); err != nil {
+		if err := l.publishRun(ctx, e.JobRun, s); err != nil {
 			return err
 		}
 	}
@@ -43,7 +47,7 @@ func (l *look) publish(ctx context.Context) error {
 }
 
 // publishUnreadable writes that the state of the Workspace cannot be read.
-func (l *look) publishUnreadable(ctx context.Context) error {
+func (l publication) publishUnreadable(ctx context.Context) error {
 	before := l.o.DeepCopy()
 	l.o.Status.ObservedGeneration = l.o.Generation
 	l.o.Status.Conditions = value.SetConditions(l.o.Status.Conditions, workspace.Unreadable(l.unreadable), l.o.Generation, l.Now())
@@ -51,7 +55,7 @@ func (l *look) publishUnreadable(ctx context.Context) error {
 }
 
 // publishWorkspace writes the status of the Workspace if it differs.
-func (l *look) publishWorkspace(ctx context.Context, old []metav1.Condition, before client.Object) error {
+func (l publication) publishWorkspace(ctx context.Context, old []metav1.Condition, before client.Object) error {
 	if equality.Semantic.DeepEqual(before, client.Object(l.o)) {
 		return nil
 	}
@@ -63,16 +67,16 @@ func (l *look) publishWorkspace(ctx context.Context, old []metav1.Condition, bef
 }
 
 // publishRun writes the status of a Run if it differs.
-func (r *Reconciler) publishRun(ctx context.Context, e *execution, s run.Status) error {
-	before := e.DeepCopy()
-	convert.SetRun(e.JobRun, s, r.Now())
-	if equality.Semantic.DeepEqual(before.Status, e.Status) {
+func (r *Reconciler) publishRun(ctx context.Context, o *v1alpha1.JobRun, s run.Status) error {
+	before := o.DeepCopy()
+	convert.SetRun(o, s, r.Now())
+	if equality.Semantic.DeepEqual(before.Status, o.Status) {
 		return nil
 	}
-	if err := client.IgnoreNotFound(r.Client.Status().Patch(ctx, e.JobRun, client.MergeFrom(before))); err != nil {
-		return fmt.Errorf("cannot write the status of JobRun %s: %w", e.Name, err)
+	if err := client.IgnoreNotFound(r.Client.Status().Patch(ctx, o, client.MergeFrom(before))); err != nil {
+		return fmt.Errorf("cannot write the status of JobRun %s: %w", o.Name, err)
 	}
-	r.news(e.JobRun, "Run", before.Status.Conditions, e.Status.Conditions)
+	r.news(o, "Run", before.Status.Conditions, o.Status.Conditions)
 	return nil
 }
 

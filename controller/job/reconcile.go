@@ -3,18 +3,15 @@ package job
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/executor"
 )
 
@@ -72,39 +69,28 @@ var errBehind = errors.New("the cache is behind")
 
 // step does what is due. What the executor or the store cannot do holds nothing back but what needs it.
 func (l *look) step(ctx context.Context) error {
-	if err := l.forsake(ctx); err != nil || l.o == nil {
+	if err := (forsaking{l}).forsake(ctx); err != nil || l.o == nil {
 		return err
 	}
 	if l.unreadable != nil {
-		return l.publishUnreadable(ctx)
+		return publication{l}.publishUnreadable(ctx)
 	}
 	if l.o.DeletionTimestamp.IsZero() {
-		if err := l.keep(ctx); err != nil {
+		if err := (freezing{l}).keep(ctx); err != nil {
 			return err
 		}
-	} else if gone, err := l.leave(ctx); gone || err != nil {
+	} else if gone, err := (leaving{l}).leave(ctx); gone || err != nil {
 		return err
 	}
 	for _, do := range []func(context.Context) error{
-		l.freeze, l.limit, l.end, l.hold, l.admit, l.forget, l.clear, l.publish,
+		freezing{l}.freeze, freezing{l}.limit, ending{l}.end, holding{l}.hold, admission{l}.admit, admission{l}.forget, ending{l}.clear,
+		publication{l}.publish,
 	} {
 		if err := do(ctx); err != nil {
 			return err
 		}
 	}
 	return errors.Join(l.failed...)
-}
-
-// keep adds the finalizer to a new Workspace.
-func (l *look) keep(ctx context.Context) error {
-	before := l.o.DeepCopy()
-	if !controllerutil.AddFinalizer(l.o, v1alpha1.Finalizer) {
-		return nil
-	}
-	if err := l.patch(ctx, l.o, before); err != nil {
-		return fmt.Errorf("cannot add the finalizer: %w", err)
-	}
-	return nil
 }
 
 // patch writes what has changed of an object, if no other write came first.

@@ -48,11 +48,11 @@ func (r *Reconciler) SetupWithManager(m manager.Manager) error {
 	if err != nil {
 		return fmt.Errorf("cannot make the controller: %w", err)
 	}
-	workspaces, runs, templates := client.Object(&v1alpha1.JobWorkspace{}), client.Object(&v1alpha1.JobRun{}), client.Object(&v1alpha1.JobTemplate{})
+	workspaces, runs := client.Object(&v1alpha1.JobWorkspace{}), client.Object(&v1alpha1.JobRun{})
 	for _, watch := range append([]source.Source{
 		source.Kind(m.GetCache(), workspaces, &handler.EnqueueRequestForObject{}),
 		source.Kind(m.GetCache(), runs, handler.EnqueueRequestsFromMapFunc(requestOf)),
-		source.Kind(m.GetCache(), templates, handler.EnqueueRequestsFromMapFunc(r.users)),
+		source.Kind(m.GetCache(), client.Object(&v1alpha1.JobTemplate{}), handler.EnqueueRequestsFromMapFunc(r.users)),
 	}, r.Sources...) {
 		if err := c.Watch(watch); err != nil {
 			return fmt.Errorf("cannot watch: %w", err)

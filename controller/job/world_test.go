@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -48,10 +49,12 @@ type world struct {
 	signs        map[string]Sign
 	// broken is the error of the store, blind that of the executor; nil for none.
 	broken, blind error
-	// refuses is the error of a start.
-	refuses error
-	events  *events.FakeRecorder
-	born    int
+	// unlisted is the error of a list of the store.
+	unlisted error
+	// refuses is the error of a start, stuck that of a removal, deaf that of a look at renewals.
+	refuses, stuck, deaf error
+	events               *events.FakeRecorder
+	born                 int
 }
 
 // pod is what the executor has made of an attempt.
@@ -181,7 +184,9 @@ func (w *world) process() *Reconciler {
 }
 
 // Last implements Signs.
-func (w *world) Last(_ context.Context, run string) (Sign, error) { return w.signs[run], nil }
+func (w *world) Last(_ context.Context, run string) (Sign, error) {
+	return w.signs[run], w.deaf
+}
 
 // store is one that may be out of reach.
 type store struct {
@@ -192,10 +197,18 @@ type store struct {
 
 // List implements blob.Store.
 func (s store) List(ctx context.Context, workspace string) ([]blob.Info, error) {
+	if err := errors.Join(s.world.broken, s.world.unlisted); err != nil {
+		return nil, err
+	}
+	return s.Store.List(ctx, workspace)
+}
+
+// Get implements blob.Store.
+func (s store) Get(ctx context.Context, key blob.Key) (io.ReadCloser, error) {
 	if s.world.broken != nil {
 		return nil, s.world.broken
 	}
-	return s.Store.List(ctx, workspace)
+	return s.Store.Get(ctx, key)
 }
 
 // pods is an executor whose pods do what the test says.
@@ -225,8 +238,11 @@ func (p pods) Look(_ context.Context, n executor.Name) (executor.Sight, error) {
 
 // Remove implements executor.Executor.
 func (p pods) Remove(_ context.Context, n executor.Name) error {
+	if err := errors.Join(p.blind, p.stuck); err != nil {
+		return err
+	}
 	delete(p.pods, n)
-	return p.blind
+	return nil
 }
 
 // pass lets time pass, and reconciles as often as the controller asks for it at once.

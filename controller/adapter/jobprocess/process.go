@@ -23,7 +23,7 @@ const (
 )
 
 // startKeeper starts the keeper unless it lives. It has the lock as long as it does.
-func (e *Executor) startKeeper(a attempt, at executor.Attempt) error {
+func (m *Machine) startKeeper(a attempt, at executor.Attempt) error {
 	lock, err := os.OpenFile(a.path(lockName), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
@@ -36,7 +36,7 @@ func (e *Executor) startKeeper(a attempt, at executor.Attempt) error {
 		return err
 	}
 	args := []string{
-		"--run", at.UID, "--attempt", strconv.Itoa(at.Number), "--place", claimant(at.Name), "--address", e.Address,
+		"--run", at.UID, "--attempt", strconv.Itoa(at.Number), "--place", claimant(at.Name), "--address", m.Address,
 		"--token", a.path(tokenName), "--exchange", a.path(exchangeName), "--state", a.path(stateName), "--scratch", a.path(scratchName),
 	}
 	if at.Settings.Limit > 0 {
@@ -48,14 +48,14 @@ func (e *Executor) startKeeper(a attempt, at executor.Attempt) error {
 	for _, pattern := range at.Input.Exclude {
 		args = append(args, "--exclude", pattern)
 	}
-	return e.start(a, keeperProcess, append(args, e.Keeper...), os.Environ(), lock)
+	return m.start(a, keeperProcess, append(args, m.Keeper...), os.Environ(), lock)
 }
 
 // startShim starts the shim. A second one ends by itself.
-func (e *Executor) startShim(a attempt, at executor.Attempt) error {
+func (m *Machine) startShim(a attempt, at executor.Attempt) error {
 	args := []string{"--exchange", a.path(exchangeName), "--work", a.path(workName), "--grace", at.Timing.Grace.String(), "--"}
 	args = append(append(args, at.Input.Entrypoint...), at.Input.Args...)
-	return e.start(a, shimProcess, args, environment(a, at), nil)
+	return m.start(a, shimProcess, args, environment(a, at), nil)
 }
 
 // environment returns the variables of the program: those of the contract, with the folders of this attempt.
@@ -86,13 +86,13 @@ func environment(a attempt, at executor.Attempt) []string {
 }
 
 // start starts job-runner, in a process group of its own.
-func (e *Executor) start(a attempt, process string, args, env []string, lock *os.File) error {
+func (m *Machine) start(a attempt, process string, args, env []string, lock *os.File) error {
 	log, err := os.OpenFile(a.path(process+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
 	defer log.Close()                                                                         //nolint:errcheck // the process has it
-	c := exec.Command(e.Command[0], slices.Concat(e.Command[1:], []string{process}, args)...) //nolint:gosec,noctx // it outlives this one
+	c := exec.Command(m.Command[0], slices.Concat(m.Command[1:], []string{process}, args)...) //nolint:gosec,noctx // it outlives this one
 	c.Env, c.Stdout, c.Stderr, c.SysProcAttr = env, log, log, &syscall.SysProcAttr{Setpgid: true}
 	if lock != nil {
 		c.ExtraFiles = []*os.File{lock}

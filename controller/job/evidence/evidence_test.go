@@ -1,6 +1,9 @@
 package evidence_test
 
 import (
+	"context"
+	"errors"
+	"io"
 	"strings"
 	"testing"
 
@@ -39,4 +42,23 @@ func TestExtent(t *testing.T) {
 	require.NoError(t, store.Put(t.Context(), blob.Key{Workspace: "w", Fence: 9, Name: "generation-x"}, strings.NewReader("")))
 	_, err = evidence.Extent(t.Context(), store, "w")
 	require.ErrorContains(t, err, "generation-x")
+}
+
+// away is a store that does not answer.
+type away struct{ blob.Store }
+
+var errAway = errors.New("connection refused")
+
+// List implements blob.Store.
+func (away) List(context.Context, string) ([]blob.Info, error) { return nil, errAway }
+
+// Get implements blob.Store.
+func (away) Get(context.Context, blob.Key) (io.ReadCloser, error) { return nil, errAway }
+
+// A store that does not answer is none that has nothing.
+func TestAway(t *testing.T) {
+	_, err := evidence.Extent(t.Context(), away{}, "w")
+	require.ErrorIs(t, err, errAway)
+	_, err = evidence.Claimant(t.Context(), away{}, "w", 1)
+	require.ErrorIs(t, err, errAway)
 }

@@ -47,7 +47,7 @@ type world struct {
 	// outside is the folder that scripts have as $OUT.
 	outside    string
 	store      *directory.Store
-	executor   *jobprocess.Executor
+	executor   *jobprocess.Machine
 	controller context.CancelFunc
 	ended      chan error
 }
@@ -66,7 +66,7 @@ func newWorld(t *testing.T, script string, change ...func(*v1alpha1.JobWorkspace
 	api := httptest.NewServer((&serve.API{
 		Workspaces: workspaces{w.ports}, Runs: runs{w.ports}, Renewals: w.ports, Callers: w.ports, Store: w.store, Limits: serve.DefaultLimits(), Clock: time.Now,
 	}).Handler())
-	w.executor = &jobprocess.Executor{
+	w.executor = &jobprocess.Machine{
 		Folder: t.TempDir(), Command: []string{controlplane.Binary(t, "job-runner")}, Address: api.URL, Identify: w.identify,
 		Keeper: []string{"--renew", "200ms", "--retry", "50ms", "--checkpoint", "1h", "--drain", "2s"},
 	}

@@ -113,8 +113,8 @@ func ToInput(o *v1alpha1.JobRun) (run.Input, bool, error) {
 		return run.Input{}, true, err
 	}
 	input := run.Input{
-		Action: i.Action, Safety: safety, Image: i.Image, Entrypoint: some(i.Entrypoint), Args: some(i.Args), Contract: i.Contract,
-		Parameters: parameters, Env: env, Exclude: some(i.Exclude), Rescue: some(i.Rescue),
+		Action: i.Action, Safety: safety, Image: i.Image, Entrypoint: some(i.Entrypoint), Args: some(i.Args),
+		Contract: i.Contract, Parameters: parameters, Env: env, Exclude: some(i.Exclude), Rescue: some(i.Rescue),
 	}
 	if i.Destroy != nil {
 		input.Destroy = run.Action{Entrypoint: some(i.Destroy.Entrypoint), Args: some(i.Destroy.Args)}
@@ -139,8 +139,9 @@ func SetInput(o *v1alpha1.JobRun, i run.Input) error {
 		return fmt.Errorf("cannot freeze the parameters: %w", err)
 	}
 	frozen := &v1alpha1.JobInput{
-		Action: i.Action, Safety: forWord(i.Safety, safeties), Image: i.Image, Contract: i.Contract, Entrypoint: some(i.Entrypoint), Args: some(i.Args),
-		Parameters: &runtime.RawExtension{Raw: parameters}, Env: forEnv(i.Env), Exclude: some(i.Exclude), Rescue: some(i.Rescue),
+		Action: i.Action, Safety: forWord(i.Safety, safeties), Image: i.Image, Contract: i.Contract,
+		Entrypoint: some(i.Entrypoint), Args: some(i.Args), Env: forEnv(i.Env), Exclude: some(i.Exclude), Rescue: some(i.Rescue),
+		Parameters: &runtime.RawExtension{Raw: parameters},
 	}
 	if d := i.Destroy; len(d.Entrypoint)+len(d.Args) > 0 {
 		frozen.Destroy = &v1alpha1.JobCommand{Entrypoint: some(d.Entrypoint), Args: some(d.Args)}

@@ -43,6 +43,7 @@ func TestMain(m *testing.M) {
 		code, _ := s.Run(context.Background())
 		os.Exit(code)
 	}
+	_, _ = os.Stderr.WriteString(strings.Join(os.Args, " ") + "\n")
 	os.Exit(keep(exchange.Folder(*folder)))
 }
 
@@ -68,7 +69,7 @@ func keep(f exchange.Folder) int {
 
 // bench is an executor with one attempt, which runs a script.
 type bench struct {
-	*Executor
+	*Machine
 
 	t  *testing.T
 	at executor.Attempt
@@ -80,14 +81,14 @@ func newBench(t *testing.T, script string) *bench {
 		Input:  run.Input{Action: "deploy", Entrypoint: []string{"/bin/sh", "-c", script}, Env: map[string]string{"A": "b", "ORCON_RUN": "x"}},
 		Timing: job.Timing{Grace: time.Second}, Settings: executor.Settings{Limit: 5, Checkpoint: time.Second},
 	}}
-	b.Executor = b.another(t.TempDir())
+	b.Machine = b.another(t.TempDir())
 	t.Cleanup(b.kill)
 	return b
 }
 
 // another returns an executor of a folder, as a process that was started again has it.
-func (b *bench) another(folder string) *Executor {
-	return &Executor{Folder: folder, Command: os.Args[:1], Identify: func(n executor.Name, id, _ string) (string, error) {
+func (b *bench) another(folder string) *Machine {
+	return &Machine{Folder: folder, Command: os.Args[:1], Identify: func(n executor.Name, id, _ string) (string, error) {
 		return n.Run + " " + id, nil
 	}}
 }
@@ -184,9 +185,65 @@ func TestRemove(t *testing.T) {
 	}
 }
 
+// The keeper gets what it needs to claim the attempt and to keep its state, and only it has the token (JOBS.md J9).
+func TestKeeperArguments(t *testing.T) {
+	b := newBench(t, "env > \"$ORCON_STATE/env\"")
+	b.Address, b.Keeper = "http://127.0.0.1:1", []string{"--exclude", "b"}
+	b.at.Input.Exclude = []string{".terraform", "*.tmp"}
+	require.NoError(t, b.Start(t.Context(), b.at))
+	b.eventually(func() bool { return b.sight().Over }, "it ends")
+	args := b.read("keeper.log")
+	for _, pair := range [][2]string{
+		{"--run", "u1"}, {"--attempt", "1"}, {"--place", "process-u1-1"}, {"--address", "http://127.0.0.1:1"}, {"--limit", "5"},
+		{"--checkpoint", "1s"}, {"--exclude", ".terraform"}, {"--exclude", "*.tmp"}, {"--exclude", "b"},
+		{"--state", b.of(b.at.Name).path("state")}, {"--token", b.of(b.at.Name).path("token")},
+	} {
+		assert.Contains(t, args, strings.Join(pair[:], " "))
+	}
+	env := "\n" + b.read("state/env") + "\n"
+	for name, value := range map[string]string{
+		"ORCON_ACTION": "deploy", "ORCON_RUN": "one", "ORCON_ATTEMPT": "1", "ORCON_NAMESPACE": "shop", "ORCON_STATE": b.of(b.at.Name).path("state"),
+		"ORCON_PARAMETERS": b.of(b.at.Name).path("state/template-parameters.json"), "HOME": b.of(b.at.Name).path("home"), "A": "b",
+	} {
+		assert.Contains(t, env, "\n"+name+"="+value+"\n")
+	}
+	assert.NotContains(t, env, "ORCON_GENERATION", "only the claim tells")
+	assert.NotContains(t, env, "process-u1-1")
+}
+
+// A program of job-runner that is not there, and a token that cannot be made, are errors; what failed is tried again.
+func TestCannotStart(t *testing.T) {
+	b := newBench(t, "exit 0")
+	b.Command = []string{filepath.Join(t.TempDir(), "nothing")}
+	require.ErrorContains(t, b.Start(t.Context(), b.at), "cannot start the processes of attempt 1 of Run one")
+	assert.Equal(t, executor.Sight{}, b.sight())
+	identify := b.Identify
+	b.Identify = func(executor.Name, string, string) (string, error) { return "", os.ErrPermission }
+	require.ErrorIs(t, b.Start(t.Context(), b.at), os.ErrPermission)
+	b.Command, b.Identify = os.Args[:1], identify
+	require.NoError(t, b.Start(t.Context(), b.at))
+	b.eventually(func() bool { return b.sight().Over }, "it ends")
+}
+
+// Attempts do not share anything: each of a Run has its own folder, claimant and processes (JOBS.md J10).
+func TestAttempts(t *testing.T) {
+	b := newBench(t, `until [ -e go ]; do sleep 0.02; done`)
+	second := b.at
+	second.Number = 2
+	require.NoError(t, b.Start(t.Context(), b.at))
+	require.NoError(t, b.Start(t.Context(), second))
+	require.NoError(t, b.Remove(t.Context(), b.at.Name))
+	b.eventually(func() bool { return !b.of(b.at.Name).there(".") }, "the first one is gone")
+	s, err := b.Look(t.Context(), second.Name)
+	require.NoError(t, err)
+	assert.Equal(t, []any{true, false, "process-u1-2"}, []any{s.Made, s.Over, s.Claimant})
+	require.NoError(t, b.Remove(t.Context(), second.Name))
+	b.eventually(func() bool { return !b.of(second.Name).there(".") }, "the second one is gone")
+}
+
 // A setting that is missing is named before anything is made.
 func TestIncomplete(t *testing.T) {
-	e := &Executor{Folder: t.TempDir()}
+	e := &Machine{Folder: t.TempDir()}
 	require.ErrorIs(t, e.Start(t.Context(), executor.Attempt{}), ErrIncomplete)
 	left, err := os.ReadDir(e.Folder)
 	require.NoError(t, err)

@@ -19,8 +19,8 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
 )
 
-// Executor implements executor.Executor.
-type Executor struct {
+// Machine implements executor.Executor.
+type Machine struct {
 	// Folder holds the folders of the attempts, which end with Remove.
 	Folder string
 	// Command is the command line of job-runner.
@@ -58,8 +58,8 @@ const (
 type attempt string
 
 // of returns the folder of an attempt.
-func (e *Executor) of(n executor.Name) attempt {
-	return attempt(filepath.Join(e.Folder, n.UID+"."+strconv.Itoa(n.Number)))
+func (m *Machine) of(n executor.Name) attempt {
+	return attempt(filepath.Join(m.Folder, n.UID+"."+strconv.Itoa(n.Number)))
 }
 
 func (a attempt) path(name string) string { return filepath.Join(string(a), name) }
@@ -73,19 +73,19 @@ func (a attempt) there(name string) bool {
 }
 
 // Start implements executor.Executor.
-func (e *Executor) Start(_ context.Context, at executor.Attempt) error {
-	e.mutex.Lock()
-	defer e.mutex.Unlock()
-	a := e.of(at.Name)
+func (m *Machine) Start(_ context.Context, at executor.Attempt) error {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	a := m.of(at.Name)
 	if a.there(startedName) {
 		return nil
 	}
-	err := e.prepare(a, at)
+	err := m.prepare(a, at)
 	if err == nil {
-		err = e.startKeeper(a, at)
+		err = m.startKeeper(a, at)
 	}
 	if err == nil {
-		err = e.startShim(a, at)
+		err = m.startShim(a, at)
 	}
 	if err == nil {
 		err = os.WriteFile(a.path(startedName), nil, 0o600)
@@ -97,8 +97,8 @@ func (e *Executor) Start(_ context.Context, at executor.Attempt) error {
 }
 
 // prepare makes the folders and the token.
-func (e *Executor) prepare(a attempt, at executor.Attempt) error {
-	if len(e.Command) == 0 || e.Identify == nil || at.UID == "" {
+func (m *Machine) prepare(a attempt, at executor.Attempt) error {
+	if len(m.Command) == 0 || m.Identify == nil || at.UID == "" {
 		return fmt.Errorf("%w: set Command, Identify and the UID of the Run", ErrIncomplete)
 	}
 	for _, name := range []string{exchangeName, stateName, scratchName, workName, logsName, homeName} {
@@ -106,7 +106,7 @@ func (e *Executor) prepare(a attempt, at executor.Attempt) error {
 			return err
 		}
 	}
-	token, err := e.Identify(at.Name, claimant(at.Name), where())
+	token, err := m.Identify(at.Name, claimant(at.Name), where())
 	if err != nil {
 		return err
 	}
@@ -126,8 +126,8 @@ func where() string {
 }
 
 // Look implements executor.Executor.
-func (e *Executor) Look(_ context.Context, n executor.Name) (executor.Sight, error) {
-	a := e.of(n)
+func (m *Machine) Look(_ context.Context, n executor.Name) (executor.Sight, error) {
+	a := m.of(n)
 	if !a.there(startedName) {
 		return executor.Sight{}, nil
 	}
@@ -170,21 +170,21 @@ func locked(path string) (bool, error) {
 }
 
 // Remove implements executor.Executor. The folder goes when the processes have ended.
-func (e *Executor) Remove(_ context.Context, n executor.Name) error {
-	e.mutex.Lock()
-	defer e.mutex.Unlock()
-	a := e.of(n)
-	if e.ending[n] {
+func (m *Machine) Remove(_ context.Context, n executor.Name) error {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	a := m.of(n)
+	if m.ending[n] {
 		return nil
 	}
 	if done, err := a.end(); done || err != nil {
 		return err
 	}
-	if e.ending == nil {
-		e.ending = map[executor.Name]bool{}
+	if m.ending == nil {
+		m.ending = map[executor.Name]bool{}
 	}
-	e.ending[n] = true
-	go e.await(n, a)
+	m.ending[n] = true
+	go m.await(n, a)
 	return nil
 }
 
@@ -192,7 +192,7 @@ func (e *Executor) Remove(_ context.Context, n executor.Name) error {
 const look = 50 * time.Millisecond
 
 // await waits until the processes of an attempt have ended and its folder is gone.
-func (e *Executor) await(n executor.Name, a attempt) {
+func (m *Machine) await(n executor.Name, a attempt) {
 	ticks := time.NewTicker(look)
 	defer ticks.Stop()
 	for range ticks.C {
@@ -204,9 +204,9 @@ func (e *Executor) await(n executor.Name, a attempt) {
 			break
 		}
 	}
-	e.mutex.Lock()
-	defer e.mutex.Unlock()
-	delete(e.ending, n)
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	delete(m.ending, n)
 }
 
 // end does what is due to end an attempt, and reports whether nothing is left of it. The keeper stops the program and
