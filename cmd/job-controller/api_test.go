@@ -60,7 +60,7 @@ func TestServe(t *testing.T) {
 		if err != nil {
 			return "", err
 		}
-		defer answer.Body.Close() //nolint:errcheck // it is read to its end
+		defer answer.Body.Close()
 		content, err := io.ReadAll(answer.Body)
 		return string(content), err
 	}
@@ -82,7 +82,7 @@ func TestServe(t *testing.T) {
 
 	blocked, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", free(t))
 	require.NoError(t, err)
-	defer blocked.Close() //nolint:errcheck // the test ends
+	defer blocked.Close()
 	taken := &api{http.Server{Addr: blocked.Addr().String(), ReadHeaderTimeout: time.Minute, TLSConfig: a.TLSConfig}}
 	require.ErrorContains(t, taken.Start(t.Context()), "cannot serve the jobs API on "+taken.Addr)
 }

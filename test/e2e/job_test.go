@@ -13,8 +13,9 @@ import (
 )
 
 // Runs are Jobs of the cluster that pass the Pod Security Standard "restricted": each claims by the token of its pod, gets
-// the state of the one before, and leaves its own, also when it is cancelled or its pod is evicted. One that cannot start
-// tells why, and a JobWorkspace that is deleted destroys what it made (JOBS.md J3, J6, J7, J9, J10 and J18).
+// the state of the one before, and leaves its own, also when it is cancelled, its pod is evicted or the controller is
+// started again. One that cannot start tells why, and a JobWorkspace that is deleted destroys what it made (JOBS.md J3, J6,
+// J7, J9, J10 and J18).
 func TestRunsAreJobs(t *testing.T) {
 	t.Parallel()
 	w := withJobs(t)
@@ -33,8 +34,9 @@ func TestRunsAreJobs(t *testing.T) {
 	require.NotEmpty(t, w.field("jobworkspace/count", "{.state.lock.claimant.id}"))
 	assert.Contains(t, w.Kubectl(t, "-n", "orcon-system", "get", "leases", "-o", "name"), w.field("jobrun/"+cancelled, "{.metadata.uid}"))
 	w.started(cancelled)
-	w.kubectl("patch", "jobrun", cancelled, "--type=merge", "-p", `{"spec":{"cancel":"Requested"}}`)
-	w.phase(cancelled, "Cancelled")
+	w.Kubectl(t, "-n", "orcon-system", "delete", "pods", "-l", "app.kubernetes.io/name=job-controller")
+	w.Kubectl(t, "-n", "orcon-system", "rollout", "status", "deployment/job-controller", "--timeout=300s")
+	w.cancel(cancelled)
 	assert.Equal(t, "Committed 3", w.field("jobworkspace/count", "{.state.lastEnd.outcome} {.state.generation.number}"))
 
 	evicted := w.begin("count", "wait")
@@ -45,15 +47,15 @@ func TestRunsAreJobs(t *testing.T) {
 	assert.Equal(t, "Committed 4", w.field("jobworkspace/count", "{.state.lastEnd.outcome} {.state.generation.number}"))
 
 	stuck := w.begin("none", "deploy")
-	w.eventually(func() string {
-		if message := w.field("jobrun/"+stuck, "{.status.conditions[*].message}"); !strings.Contains(message, "ImagePull") {
-			return "its message is " + message
-		}
-		return ""
-	})
-	w.kubectl("patch", "jobrun", stuck, "--type=merge", "-p", `{"spec":{"cancel":"Requested"}}`)
-	w.phase(stuck, "Cancelled")
-	assert.Equal(t, "None", w.field("jobrun/"+stuck, "{.state.end.outcome}"))
+	w.hindered(stuck, "ImagePull")
+	w.kubectl("create", "quota", "none", "--hard=pods=0")
+	refused := w.begin("count", "deploy")
+	w.hindered(refused, "FailedCreate: ", "exceeded quota: none")
+	for _, name := range []string{stuck, refused} {
+		w.cancel(name)
+		assert.Equal(t, "None", w.field("jobrun/"+name, "{.state.end.outcome}"))
+	}
+	w.kubectl("delete", "quota", "none")
 
 	destroys := "count-" + w.field("jobworkspace/count", "{.metadata.uid}")[:6]
 	w.kubectl("delete", "jobworkspace", "count", "--timeout="+patience.String())
@@ -148,6 +150,27 @@ func (w *world) begin(workspace, action string) string {
 		"spec: {workspace: %[1]s, action: %[2]s}\n", workspace, action), "create", "-f", "-", "-o", "jsonpath={.metadata.name}")
 	require.NoError(w.t, err, out)
 	return out
+}
+
+// cancel cancels a JobRun, and waits until it is.
+func (w *world) cancel(name string) {
+	w.t.Helper()
+	w.kubectl("patch", "jobrun", name, "--type=merge", "-p", `{"spec":{"cancel":"Requested"}}`)
+	w.phase(name, "Cancelled")
+}
+
+// hindered waits until a JobRun shows why it does not start.
+func (w *world) hindered(name string, why ...string) {
+	w.t.Helper()
+	w.eventually(func() string {
+		message := w.field("jobrun/"+name, "{.status.conditions[*].message}")
+		for _, part := range why {
+			if !strings.Contains(message, part) {
+				return "its message is " + message
+			}
+		}
+		return ""
+	})
 }
 
 // field returns a field of an object.
