@@ -46,7 +46,7 @@ type controller struct {
 	blobs   blob.Store
 	close   func() error
 	// executor carries out attempts, and renewals are the signs of life of their claimants.
-	executor *kubejob.Executor
+	executor *kubejob.Jobs
 	renewals signs
 }
 
@@ -71,7 +71,7 @@ func newController(ctx context.Context, cfg *rest.Config, s settings) (*controll
 	if c.blobs, c.close, err = s.open(ctx, c.manager.GetAPIReader(), s.namespace); err != nil {
 		return nil, err
 	}
-	c.executor = &kubejob.Executor{
+	c.executor = &kubejob.Jobs{
 		Reader: c.manager.GetAPIReader(), Writer: c.manager.GetClient(), Trust: c.trust.Bundle,
 		Runner: kubejob.Runner{Image: s.runnerImage, PullPolicy: corev1.PullIfNotPresent, Address: s.address},
 	}

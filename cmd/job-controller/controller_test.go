@@ -114,7 +114,21 @@ func TestNewController(t *testing.T) {
 	answer := httptest.NewRecorder()
 	c.handler().ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/jobs/v1/runs/r/claim", nil))
 	assert.Equal(t, http.StatusForbidden, answer.Code, "a request without a token")
+	served, is := c.server().(*api)
+	require.True(t, is)
+	assert.Positive(t, served.ReadHeaderTimeout, "a caller that sends nothing holds no connection")
+	assert.Positive(t, served.IdleTimeout)
+	assert.Greater(t, served.MaxHeaderBytes, 8<<10, "tokens have up to 8 KiB")
+	assert.Zero(t, served.WriteTimeout, "a large state takes its time")
 	require.NoError(t, c.close())
+}
+
+// An API server that does not answer is an error that says so.
+func TestUnreachable(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	server.Close()
+	_, err := newController(t.Context(), &rest.Config{Host: server.URL}, settings{namespace: "orcon-system"})
+	require.ErrorContains(t, err, "cannot reach the API server")
 }
 
 // certified returns the files of a certificate for the Service, and the certificate as PEM.

@@ -40,16 +40,21 @@ Flags:
 
 // settings are the flags.
 type settings struct {
-	namespace         string
-	port, healthPort  int
-	leaderElect       bool
-	certFile, keyFile string
+	namespace   string
+	leaderElect bool
 	// runnerImage is that of job-runner, and address how pods reach the jobs API.
 	runnerImage, address string
 	// received is the folder of blobs that are being received.
 	received string
 
+	serving
 	store
+}
+
+// serving are the flags of the servers.
+type serving struct {
+	port, healthPort  int
+	certFile, keyFile string
 }
 
 func main() {
@@ -93,16 +98,21 @@ func (s *settings) define(flags *flag.FlagSet) {
 		flags.PrintDefaults()
 	}
 	flags.StringVar(&s.namespace, "namespace", installation.OwnNamespace(), "Orcon's own namespace, where renewals of runs are kept")
-	flags.IntVar(&s.port, "port", 8443, "port of the jobs API")
-	flags.IntVar(&s.healthPort, "healthPort", 8081, "port of /healthz, /readyz and /metrics")
 	flags.BoolVar(&s.leaderElect, "leaderElect", true, "let one replica of several write")
-	flags.StringVar(&s.certFile, "tlsCertFile", "", "certificate of the jobs API, which ConfigMap orcon-trust of the own namespace must verify; "+
-		"reloaded on change; unset signs one by Orcon's own authority")
-	flags.StringVar(&s.keyFile, "tlsKeyFile", "", "key of that certificate")
 	flags.StringVar(&s.runnerImage, "runnerImage", "", "image of job-runner, which is in each pod of a run; required")
 	flags.StringVar(&s.address, "address", "", "URL by which pods reach the jobs API; unset is that of the Service "+name)
 	flags.StringVar(&s.received, "received", os.TempDir(), "folder of states that are being received: four at once, of up to 512 MiB each")
+	s.serving.define(flags)
 	s.store.define(flags)
+}
+
+// define adds the flags.
+func (s *serving) define(flags *flag.FlagSet) {
+	flags.IntVar(&s.port, "port", 8443, "port of the jobs API")
+	flags.IntVar(&s.healthPort, "healthPort", 8081, "port of /healthz, /readyz and /metrics")
+	flags.StringVar(&s.certFile, "tlsCertFile", "", "certificate of the jobs API, which ConfigMap orcon-trust of the own namespace "+
+		"must verify; reloaded on change; unset signs one by Orcon's own authority")
+	flags.StringVar(&s.keyFile, "tlsKeyFile", "", "key of that certificate")
 }
 
 // check returns what is wrong with the settings.

@@ -20,6 +20,11 @@ func parsed(t *testing.T, args ...string) (settings, error) {
 	t.Setenv("POD_NAMESPACE", "")
 	flags := flag.NewFlagSet("job-controller", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
+	return parseWith(flags, args...)
+}
+
+// parseWith parses with the flags of glog beside those of the controller.
+func parseWith(flags *flag.FlagSet, args ...string) (settings, error) {
 	flag.CommandLine.VisitAll(func(f *flag.Flag) { flags.Var(f.Value, f.Name, f.Usage) })
 	return parse(flags, args)
 }
@@ -80,4 +85,47 @@ func TestShippedDeployment(t *testing.T) {
 	}
 	assert.Equal(t, map[string]int{"jobs": s.port, "health": s.healthPort}, ports)
 	assert.Contains(t, pod.Containers[0].Args, "-runnerImage=$("+pod.Containers[0].Env[0].Name+")")
+}
+
+// --help prints examples that can be used as they are, but for the namespace, and each flag.
+func TestHelp(t *testing.T) {
+	var out strings.Builder
+	flags := flag.NewFlagSet("job-controller", flag.ContinueOnError)
+	flags.SetOutput(&out)
+	_, err := parseWith(flags, "--help")
+	require.ErrorIs(t, err, flag.ErrHelp)
+	var s settings
+	known := flag.NewFlagSet("known", flag.ContinueOnError)
+	s.define(known)
+	known.VisitAll(func(f *flag.Flag) {
+		assert.Contains(t, out.String(), "\n  -"+f.Name, f.Name)
+		assert.NotEmpty(t, f.Usage, f.Name)
+	})
+
+	_, examples, found := strings.Cut(help, "Examples:\n")
+	require.True(t, found)
+	examples, _, _ = strings.Cut(strings.ReplaceAll(examples, "\\\n", " "), "\n\n")
+	used := 0
+	for line := range strings.Lines(examples) {
+		args, is := strings.CutPrefix(strings.TrimSpace(line), name+" ")
+		require.True(t, is, line)
+		_, err := parsed(t, append([]string{"-namespace=n"}, strings.Fields(args)...)...)
+		require.NoError(t, err, line)
+		used++
+	}
+	assert.Equal(t, 2, used)
+}
+
+// A certificate is of files or of Orcon's own authority, and the address that of the Service unless another is set.
+func TestAddress(t *testing.T) {
+	s, err := parsed(t, "-namespace=n", "-runnerImage=i", "-directory=d", "-address=https://jobs.example.org:8443")
+	require.NoError(t, err)
+	assert.Equal(t, "https://jobs.example.org:8443", s.address)
+	assert.Equal(t, os.TempDir(), s.received)
+	assert.True(t, s.leaderElect)
+	_, err = s.certificate(nil)
+	require.NoError(t, err)
+	s.certFile, s.keyFile = "/none", "/none"
+	_, err = s.certificate(nil)
+	require.ErrorContains(t, err, "/none")
 }

@@ -67,30 +67,30 @@ func (c *Callers) Identify(r *http.Request) (serve.Caller, error) {
 	return caller, err
 }
 
-// pod is the pod that a token names.
-type pod struct {
+// bearer is the pod that a token names.
+type bearer struct {
 	client.ObjectKey
 
 	uid string
 }
 
 // review has the API server review a token.
-func (c *Callers) review(ctx context.Context, token string) (pod, error) {
+func (c *Callers) review(ctx context.Context, token string) (bearer, error) {
 	review := &authenticationv1.TokenReview{
 		Spec: authenticationv1.TokenReviewSpec{Token: token, Audiences: []string{v1alpha1.Audience}},
 	}
 	if err := c.writer.Create(ctx, review); err != nil {
-		return pod{}, fmt.Errorf("cannot review a token: %w", err)
+		return bearer{}, fmt.Errorf("cannot review a token: %w", err)
 	}
 	status := review.Status
 	if !status.Authenticated || !slices.Contains(status.Audiences, v1alpha1.Audience) {
-		return pod{}, forbidden(cmp.Or(status.Error, "it is not for audience "+v1alpha1.Audience))
+		return bearer{}, forbidden(cmp.Or(status.Error, "it is not for audience "+v1alpha1.Audience))
 	}
 	account, is := strings.CutPrefix(status.User.Username, "system:serviceaccount:")
 	namespace, _, found := strings.Cut(account, ":")
-	p := pod{client.ObjectKey{Namespace: namespace, Name: extra(status.User, "pod-name")}, extra(status.User, "pod-uid")}
+	p := bearer{client.ObjectKey{Namespace: namespace, Name: extra(status.User, "pod-name")}, extra(status.User, "pod-uid")}
 	if !is || !found || p.Name == "" || p.uid == "" {
-		return pod{}, forbidden("it is bound to no pod")
+		return bearer{}, forbidden("it is bound to no pod")
 	}
 	return p, nil
 }
@@ -104,7 +104,7 @@ func extra(user authenticationv1.UserInfo, key string) string {
 }
 
 // caller returns the keeper of a pod.
-func (c *Callers) caller(ctx context.Context, at pod) (serve.Caller, error) {
+func (c *Callers) caller(ctx context.Context, at bearer) (serve.Caller, error) {
 	var p corev1.Pod
 	if err := c.get(ctx, at.ObjectKey, &p); err != nil {
 		return serve.Caller{}, err

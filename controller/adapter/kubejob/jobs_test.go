@@ -27,7 +27,7 @@ import (
 
 // bench is an executor over an API server in memory.
 type bench struct {
-	*Executor
+	*Jobs
 
 	api    client.Client
 	writes int
@@ -61,7 +61,7 @@ func newBench(t *testing.T, objects ...client.Object) *bench {
 				return errors.Join(fails(), c.Delete(ctx, o, opts...))
 			},
 		}).Build()
-	b.Executor = &Executor{Reader: b.api, Writer: b.api, Trust: func() []byte { return []byte("CERTIFICATES") }}
+	b.Jobs = &Jobs{Reader: b.api, Writer: b.api, Trust: func() []byte { return []byte("CERTIFICATES") }}
 	return b
 }
 

@@ -15,8 +15,8 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/executor"
 )
 
-// Executor carries out attempts by Jobs.
-type Executor struct {
+// Jobs carries out attempts by Jobs of the cluster.
+type Jobs struct {
 	// Reader reads from the API server itself: what a cache does not have yet would be made twice, or count as gone.
 	Reader client.Reader
 	Writer client.Client
@@ -25,30 +25,30 @@ type Executor struct {
 	Trust func() []byte
 }
 
-var _ executor.Executor = (*Executor)(nil)
+var _ executor.Executor = (*Jobs)(nil)
 
 // errUntrusted is the error before there are certificates to trust.
 var errUntrusted = errors.New("the certificates by which its keeper would trust the jobs API are not published yet: " +
 	"see the log of relations-controller")
 
 // Start implements executor.Executor.
-func (e *Executor) Start(ctx context.Context, a executor.Attempt) error {
-	job, err := e.job(ctx, a.Name)
+func (j *Jobs) Start(ctx context.Context, a executor.Attempt) error {
+	job, err := j.job(ctx, a.Name)
 	if err != nil || job != nil {
 		return err
 	}
-	trust := e.Trust()
+	trust := j.Trust()
 	if len(trust) == 0 {
 		return cannot("start", a.Name, errUntrusted)
 	}
 	var owner v1alpha1.JobRun
-	if err := e.Reader.Get(ctx, client.ObjectKey{Namespace: a.Namespace, Name: a.Run}, &owner); err != nil {
+	if err := j.Reader.Get(ctx, client.ObjectKey{Namespace: a.Namespace, Name: a.Run}, &owner); err != nil {
 		return cannot("start", a.Name, err)
 	}
 	if string(owner.UID) != a.UID {
 		return cannot("start", a.Name, errors.New("its JobRun has gone, and another one has its name"))
 	}
-	err = e.Writer.Create(ctx, build(a, e.Runner, string(trust), owner.Labels[labelQueue]))
+	err = j.Writer.Create(ctx, build(a, j.Runner, string(trust), owner.Labels[labelQueue]))
 	if apierrors.IsAlreadyExists(err) {
 		return nil // made meanwhile; the next look sees whose it is
 	}
@@ -56,19 +56,19 @@ func (e *Executor) Start(ctx context.Context, a executor.Attempt) error {
 }
 
 // Look implements executor.Executor.
-func (e *Executor) Look(ctx context.Context, n executor.Name) (executor.Sight, error) {
-	job, err := e.job(ctx, n)
+func (j *Jobs) Look(ctx context.Context, n executor.Name) (executor.Sight, error) {
+	job, err := j.job(ctx, n)
 	if err != nil {
 		return executor.Sight{}, err
 	}
 	var pods corev1.PodList
-	if err := e.Reader.List(ctx, &pods, client.InNamespace(n.Namespace), client.MatchingLabels(selector(n))); err != nil {
+	if err := j.Reader.List(ctx, &pods, client.InNamespace(n.Namespace), client.MatchingLabels(selector(n))); err != nil {
 		return executor.Sight{}, cannot("look at", n, err)
 	}
 	var events corev1.EventList
 	if job != nil && len(pods.Items) == 0 {
 		of := client.MatchingFields{"involvedObject.uid": string(job.UID), "reason": reasonFailedCreate}
-		if err := e.Reader.List(ctx, &events, client.InNamespace(n.Namespace), of); err != nil {
+		if err := j.Reader.List(ctx, &events, client.InNamespace(n.Namespace), of); err != nil {
 			return executor.Sight{}, cannot("look at", n, err)
 		}
 	}
@@ -76,12 +76,12 @@ func (e *Executor) Look(ctx context.Context, n executor.Name) (executor.Sight, e
 }
 
 // Remove implements executor.Executor.
-func (e *Executor) Remove(ctx context.Context, n executor.Name) error {
-	job, err := e.job(ctx, n)
+func (j *Jobs) Remove(ctx context.Context, n executor.Name) error {
+	job, err := j.job(ctx, n)
 	if err != nil || job == nil {
 		return err
 	}
-	err = e.Writer.Delete(ctx, job, client.PropagationPolicy(metav1.DeletePropagationBackground), client.Preconditions{UID: &job.UID})
+	err = j.Writer.Delete(ctx, job, client.PropagationPolicy(metav1.DeletePropagationBackground), client.Preconditions{UID: &job.UID})
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil // gone, or another one that has its name
 	}
@@ -90,14 +90,14 @@ func (e *Executor) Remove(ctx context.Context, n executor.Name) error {
 
 // Refresh gives the pods of runs the certificates that are trusted now: the authority of the jobs API may be replaced
 // while a run goes on, and the kubelet shows its keeper the new ones.
-func (e *Executor) Refresh(ctx context.Context) error {
-	trust := string(e.Trust())
+func (j *Jobs) Refresh(ctx context.Context) error {
+	trust := string(j.Trust())
 	if trust == "" {
 		return nil
 	}
 	var pods metav1.PartialObjectMetadataList
 	pods.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("PodList"))
-	if err := e.Reader.List(ctx, &pods, client.HasLabels{v1alpha1.LabelRunUID}); err != nil {
+	if err := j.Reader.List(ctx, &pods, client.HasLabels{v1alpha1.LabelRunUID}); err != nil {
 		return fmt.Errorf("cannot list the pods of Runs: %w", err)
 	}
 	var failed []error
@@ -108,7 +108,7 @@ func (e *Executor) Refresh(ctx context.Context) error {
 			continue
 		}
 		p.Annotations[annotationTrust] = trust
-		if err := e.Writer.Patch(ctx, p, client.MergeFrom(before)); err != nil && !apierrors.IsNotFound(err) {
+		if err := j.Writer.Patch(ctx, p, client.MergeFrom(before)); err != nil && !apierrors.IsNotFound(err) {
 			failed = append(failed, fmt.Errorf("cannot give pod %s/%s the trusted certificates: %w", p.Namespace, p.Name, err))
 		}
 	}
@@ -116,9 +116,9 @@ func (e *Executor) Refresh(ctx context.Context) error {
 }
 
 // job returns the Job of an attempt; nil for none. A Job of another object that has its name is an error.
-func (e *Executor) job(ctx context.Context, n executor.Name) (*batchv1.Job, error) {
+func (j *Jobs) job(ctx context.Context, n executor.Name) (*batchv1.Job, error) {
 	var job batchv1.Job
-	err := e.Reader.Get(ctx, client.ObjectKey{Namespace: n.Namespace, Name: name(n)}, &job)
+	err := j.Reader.Get(ctx, client.ObjectKey{Namespace: n.Namespace, Name: name(n)}, &job)
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, nil //nolint:nilnil // there is none
