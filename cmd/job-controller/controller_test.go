@@ -174,6 +174,13 @@ func TestOwnCertificate(t *testing.T) {
 	require.NoError(t, err)
 	_, err = source.GetCertificate(nil)
 	require.Error(t, err)
+	assert.False(t, source.NeedLeaderElection(), "each replica has one")
+	assert.IsType(t, &certificate.SelfManaged{}, source)
+
+	s.certFile, s.keyFile, _ = certified(t)
+	source, err = s.certificate(nil)
+	require.NoError(t, err)
+	assert.IsType(t, &certificate.Files{}, source)
 }
 
 // The reconciler reads the renewals that the jobs API has received.

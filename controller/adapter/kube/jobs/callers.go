@@ -23,9 +23,9 @@ import (
 )
 
 const (
-	// knownFor is how long a token that was found good counts as good; at most maxKnown are remembered. What it permits
-	// is that of a claim, which does not end with the token.
-	knownFor = 10 * time.Second
+	// knownFor is how long a token that was found good counts as good; at most maxKnown are remembered. A pod that is gone
+	// can do no more by it than what its claim permits, which is judged at each request.
+	knownFor = time.Minute
 	maxKnown = 4096
 	// maxToken is the size of the largest token that is reviewed, in bytes.
 	maxToken = 8 << 10
