@@ -11,6 +11,7 @@
 //	clear     a Run that has ended       → what carried it out is removed
 //	leave     a deleted Workspace        → its run is stopped, everything is destroyed if asked, and it goes
 //	publish   all of this                → statuses and Events
+//	prune     old Runs                   → deleted; the store keeps what they were
 //
 // What must not come in: a rule about locks, which are domain/job's, and how attempts are carried out, which is the
 // executor's.

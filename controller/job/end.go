@@ -87,6 +87,10 @@ func (l ending) clear(ctx context.Context) error {
 			l.within(time.Second)
 			continue
 		}
+		if err := (retaining(l)).record(ctx, e.JobRun); err != nil {
+			l.fail(err)
+			continue
+		}
 		if err := l.remove(ctx, e.JobRun, e.published.Attempt); err != nil {
 			return err
 		}
@@ -110,12 +114,12 @@ func (l ending) draining(ctx context.Context, e *execution) bool {
 	return (err != nil || sight.Made && !sight.Over) && l.memory.passedSince(e.UID, l.Clock()) < drain
 }
 
-// remove removes what carried out an attempt of a Run, and its finalizer; attempt 0 is none.
+// remove removes what carried out a Run up to its last attempt, and its finalizer; attempt 0 is none. The one before the
+// last is left if the last one was never started.
 func (l ending) remove(ctx context.Context, o *v1alpha1.JobRun, attempt int) error {
-	if attempt > 0 {
-		name := l.attempt(convert.ToRun(o), attempt)
-		if err := l.Executor.Remove(ctx, name); err != nil {
-			l.fail(fmt.Errorf("cannot remove attempt %d of JobRun %s: %w", name.Number, o.Name, err))
+	for n := max(1, attempt-1); n <= attempt; n++ {
+		if err := l.Executor.Remove(ctx, l.attempt(convert.ToRun(o), n)); err != nil {
+			l.fail(fmt.Errorf("cannot remove attempt %d of JobRun %s: %w", n, o.Name, err))
 			return nil
 		}
 	}

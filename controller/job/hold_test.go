@@ -174,6 +174,41 @@ func TestBlind(t *testing.T) {
 	require.ErrorContains(t, err, "no quota")
 }
 
+// A Workspace is looked at again when something is due, however far that is from the usual look.
+func TestDeadlines(t *testing.T) {
+	again := func(r *Reconciler) time.Duration {
+		t.Helper()
+		result, err := r.Reconcile(t.Context(), request())
+		require.NoError(t, err)
+		return result.RequeueAfter
+	}
+	w, r := started(t, true)
+	w.pass(r, 30*time.Second)
+	assert.Equal(t, poll, again(r))
+	w.pass(r, 28*time.Second)
+	assert.Equal(t, 2*time.Second, again(r), "it is lost then")
+	w.pass(r, 2*time.Second)
+	assert.Zero(t, again(r), "a person decides")
+
+	w = newWorld(t)
+	r = w.process()
+	w.idempotent()
+	w.run("one")
+	w.pass(r, 0)
+	w.claim()
+	w.pass(r, 0)
+	w.pass(r, time.Minute)
+	w.pass(r, 2*time.Minute+12*time.Second)
+	assert.Equal(t, 3*time.Second, again(r), "its lock is released then")
+
+	w, r = started(t, true, func(o *v1alpha1.JobRun) { o.Spec.Timeout = &metav1.Duration{Duration: 30 * time.Second} })
+	w.pass(r, 28*time.Second)
+	assert.InDelta(t, 2*time.Second, again(r), float64(time.Second), "its timeout passes then")
+	w.finish(0, "")
+	w.pass(r, 0)
+	assert.Zero(t, again(r), "nothing is due")
+}
+
 // What cannot be started shows why, and is started once it can be.
 func TestCannotStart(t *testing.T) {
 	w := newWorld(t)

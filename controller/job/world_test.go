@@ -49,8 +49,8 @@ type world struct {
 	signs        map[string]Sign
 	// broken is the error of the store, blind that of the executor; nil for none.
 	broken, blind error
-	// unlisted is the error of a list of the store.
-	unlisted error
+	// unlisted is the error of a list of the store, unwritten that of a write.
+	unlisted, unwritten error
 	// refuses is the error of a start, stuck that of a removal, deaf that of a look at renewals.
 	refuses, stuck, deaf error
 	events               *events.FakeRecorder
@@ -173,6 +173,9 @@ func (w *world) process() *Reconciler {
 		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, options ...client.PatchOption) error {
 			return write(func() error { return c.Patch(ctx, o, p, options...) })
 		},
+		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.DeleteOption) error {
+			return write(func() error { return c.Delete(ctx, o, options...) })
+		},
 		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, options ...client.SubResourcePatchOption) error {
 			return write(func() error { return c.SubResource(sub).Patch(ctx, o, p, options...) })
 		},
@@ -201,6 +204,14 @@ func (s store) List(ctx context.Context, workspace string) ([]blob.Info, error) 
 		return nil, err
 	}
 	return s.Store.List(ctx, workspace)
+}
+
+// Put implements blob.Store.
+func (s store) Put(ctx context.Context, key blob.Key, content io.ReadSeeker) error {
+	if s.world.unwritten != nil {
+		return s.world.unwritten
+	}
+	return s.Store.Put(ctx, key, content)
 }
 
 // Get implements blob.Store.

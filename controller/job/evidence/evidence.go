@@ -16,6 +16,8 @@ import (
 const (
 	ClaimantName     = "claimant"
 	GenerationPrefix = "generation-"
+	// RunName is that of the manifest of the Run that held the lock last with the fence.
+	RunName = "run"
 )
 
 // maxClaimant is how long the ID of a claimant may be, in bytes.

@@ -16,6 +16,7 @@ import (
 	bundlev1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
 	fleetv1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/fleet/v1alpha1"
+	jobv1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
@@ -32,7 +33,7 @@ type Cluster struct {
 func New(cfg *rest.Config, report func(string)) (Cluster, error) {
 	scheme := runtime.NewScheme()
 	err := errors.Join(clientscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme), bundlev1alpha1.AddToScheme(scheme),
-		fleetv1alpha1.AddToScheme(scheme))
+		fleetv1alpha1.AddToScheme(scheme), jobv1alpha1.AddToScheme(scheme))
 	c, failed := client.New(cfg, client.Options{Scheme: scheme})
 	if err := errors.Join(err, failed); err != nil {
 		return Cluster{}, fmt.Errorf("cannot reach the cluster: %w", err)
@@ -105,6 +106,7 @@ func (c Cluster) Sets(ctx context.Context) ([]string, error) {
 const (
 	RelationsController = "relations-controller"
 	BundleController    = "bundle-controller"
+	JobController       = "job-controller"
 )
 
 // Runs reports whether a ready pod of a controller is there.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -39,7 +40,8 @@ type Holds struct{ Cluster }
 func (h Holds) List(ctx context.Context, now time.Time) ([]Held, error) {
 	relations, err := h.relations(ctx, now)
 	bundles, failed := h.bundles(ctx)
-	return append(relations, bundles...), errors.Join(err, failed)
+	jobs, unread := h.jobs(ctx)
+	return slices.Concat(relations, bundles, jobs), errors.Join(err, failed, unread)
 }
 
 func (h Holds) relations(ctx context.Context, now time.Time) ([]Held, error) {

@@ -20,6 +20,7 @@ import (
 	bundlev1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
 	fleetv1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/fleet/v1alpha1"
+	jobv1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
@@ -40,7 +41,7 @@ func newWorld(t *testing.T, all ...client.Object) *world {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
-		clientscheme.AddToScheme, v1alpha1.AddToScheme, bundlev1alpha1.AddToScheme, fleetv1alpha1.AddToScheme, extensions.AddToScheme,
+		clientscheme.AddToScheme, v1alpha1.AddToScheme, bundlev1alpha1.AddToScheme, fleetv1alpha1.AddToScheme, jobv1alpha1.AddToScheme, extensions.AddToScheme,
 	} {
 		require.NoError(t, add(scheme))
 	}

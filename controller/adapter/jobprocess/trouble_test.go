@@ -1,0 +1,95 @@
+package jobprocess
+
+import (
+	"os"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/executor"
+)
+
+// What cannot be read of an attempt is an error, and never taken for its end.
+func TestUnreadable(t *testing.T) {
+	b := newBench(t, "exit 0")
+	require.NoError(t, b.Start(t.Context(), b.at))
+	b.eventually(func() bool { return b.sight().Over }, "it ends")
+	a := b.of(b.at.Name)
+	for _, file := range []string{"exchange/ended", lockName} {
+		t.Run(file, func(t *testing.T) {
+			text, err := os.ReadFile(a.path(file))
+			require.NoError(t, err)
+			require.NoError(t, os.Remove(a.path(file)))
+			require.NoError(t, os.Symlink(a.path(file), a.path(file))) // a loop
+			_, err = b.Look(t.Context(), b.at.Name)
+			require.ErrorIs(t, err, syscall.ELOOP)
+			require.NoError(t, os.Remove(a.path(file)))
+			require.NoError(t, os.WriteFile(a.path(file), text, 0o600))
+		})
+	}
+	assert.True(t, b.sight().Over)
+}
+
+// A process whose PID is not known cannot be stopped, which is an error each time until it has ended by itself.
+func TestUnknownPID(t *testing.T) {
+	b := newBench(t, `until [ -e go ]; do sleep 0.02; done`)
+	require.NoError(t, b.Start(t.Context(), b.at))
+	a := b.of(b.at.Name)
+	b.eventually(func() bool { return a.there("exchange/started") }, "the program runs")
+	pid := a.path(keeperProcess + ".pid")
+	text, err := os.ReadFile(pid)
+	require.NoError(t, err)
+	require.NoError(t, os.Remove(pid))
+	require.ErrorIs(t, b.Remove(t.Context(), b.at.Name), os.ErrNotExist)
+	require.NoError(t, os.WriteFile(pid, []byte("many"), 0o600))
+	require.ErrorContains(t, b.Remove(t.Context(), b.at.Name), "cannot send terminated to keeper")
+	assert.False(t, b.sight().Over, "nothing was stopped")
+	require.NoError(t, os.WriteFile(pid, text, 0o600))
+	require.NoError(t, b.Remove(t.Context(), b.at.Name))
+	b.eventually(func() bool { return !a.there(".") }, "it is gone")
+	assert.Equal(t, executor.Sight{}, b.sight())
+}
+
+// A process that has ended between two looks is no error.
+func TestSignalOfNothing(t *testing.T) {
+	b := newBench(t, "exit 0")
+	require.NoError(t, b.Start(t.Context(), b.at))
+	b.eventually(func() bool { return b.sight().Over }, "it ends")
+	a := b.of(b.at.Name)
+	b.eventually(func() bool { return syscall.Kill(b.pid(keeperProcess), 0) != nil }, "it is no zombie")
+	require.NoError(t, a.signal(keeperProcess, syscall.SIGTERM))
+	done, err := a.end()
+	require.NoError(t, err)
+	assert.True(t, done)
+	assert.False(t, a.there("."))
+}
+
+// A process that was started again finds the attempts of the one before, stops them, and makes no second ones (JOBS.md
+// J8 and J10).
+func TestAnotherProcess(t *testing.T) {
+	b := newBench(t, `echo up >> "$ORCON_STATE/out"; trap 'exit 0' TERM; while :; do sleep 0.02; done`)
+	require.NoError(t, b.Start(t.Context(), b.at))
+	b.eventually(func() bool { return b.read("state/out") != "" }, "the program runs")
+	other := b.another(b.Folder)
+	s, err := other.Look(t.Context(), b.at.Name)
+	require.NoError(t, err)
+	assert.Equal(t, b.sight(), s)
+	for range 3 {
+		require.NoError(t, other.Start(t.Context(), b.at))
+	}
+	assert.Equal(t, "up", b.read("state/out"), "the program runs once")
+	require.NoError(t, other.Remove(t.Context(), b.at.Name))
+	require.NoError(t, b.Remove(t.Context(), b.at.Name), "two may remove it at once")
+	b.eventually(func() bool { return !b.of(b.at.Name).there(".") }, "it is gone")
+	b.eventually(func() bool {
+		b.mutex.Lock()
+		defer b.mutex.Unlock()
+		return len(b.ending) == 0
+	}, "nothing is awaited any more")
+	require.NoError(t, other.Start(t.Context(), b.at), "it may be started anew")
+	b.eventually(func() bool { return b.read("state/out") == "up" }, "the program runs")
+	require.NoError(t, other.Remove(t.Context(), b.at.Name))
+	b.eventually(func() bool { return !b.of(b.at.Name).there(".") }, "it is gone")
+}
