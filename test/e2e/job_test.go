@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
 
 // Runs are Jobs of the cluster that pass the Pod Security Standard "restricted": each claims by the token of its pod, gets
@@ -122,8 +124,10 @@ func withJobs(t *testing.T) *world {
 	require.NoError(t, os.Chmod(folder, 0o777)) // the user of the pod is another one
 	w.apply("apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: states}\nspec:\n  capacity: {storage: 10Gi}\n" +
 		"  accessModes: [ReadWriteOnce]\n  hostPath: {path: " + folder + "}\n")
-	c.Kubectl(t, "apply", "-k", deployment(t, "job-controller"))
-	c.Kubectl(t, "-n", "orcon-system", "rollout", "status", "deployment/job-controller", "--timeout=300s")
+	system := *w
+	system.namespace = "orcon-system"
+	code, out := system.orcon(controlplane.Binary(t, "orcon"), "install", "builtin:job-controller", "--name", "orcon-jobs", "--yes")
+	require.Zero(t, code, out)
 	return w
 }
 
