@@ -2,6 +2,7 @@ package job
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -43,6 +44,8 @@ func (l freezing) freeze(ctx context.Context) error {
 		case apierrors.IsNotFound(err):
 			e.decided = run.Missing(fmt.Sprintf("there is no JobTemplate %s in namespace %s: create it, or correct spec.template of JobWorkspace %s",
 				l.o.Spec.Template, l.name.Namespace, l.name.Name))
+		case errors.Is(err, errUnread):
+			return err
 		case err != nil:
 			e.decided = run.Refused(err)
 		default:
@@ -53,6 +56,9 @@ func (l freezing) freeze(ctx context.Context) error {
 	}
 	return nil
 }
+
+// errUnread is wrapped where a template could not be read, which says nothing about it.
+var errUnread = errors.New("it may be there")
 
 // store writes the input of a Run, its finalizer and its owner.
 func (l freezing) store(ctx context.Context, e *execution, input run.Input) error {
@@ -77,7 +83,14 @@ func (l freezing) input(ctx context.Context, action string) (run.Input, error) {
 			return last.Undo()
 		}
 	}
-	t, err := l.template(ctx)
+	o := &v1alpha1.JobTemplate{}
+	switch err := l.Client.Get(ctx, l.templateKey(), o); {
+	case apierrors.IsNotFound(err):
+		return run.Input{}, err
+	case err != nil:
+		return run.Input{}, fmt.Errorf("cannot read JobTemplate %s: %w: %w", l.o.Spec.Template, errUnread, err)
+	}
+	t, err := convert.ToTemplate(o)
 	if err != nil {
 		return run.Input{}, err
 	}

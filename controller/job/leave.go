@@ -134,14 +134,16 @@ func (l leaving) lastDestroy() *execution {
 	return last
 }
 
-// destroys returns when the last destroy runs of the cluster began.
+// destroys returns when the last destroy runs of other Workspaces began.
 func (l leaving) destroys(ctx context.Context) (times []time.Time, err error) {
 	var list v1alpha1.JobRunList
 	if err := l.Reader.List(ctx, &list, client.HasLabels{v1alpha1.DestroyLabel}); err != nil {
 		return nil, fmt.Errorf("cannot list the destroy runs: %w", err)
 	}
 	for _, o := range list.Items {
-		times = append(times, o.CreationTimestamp.Time)
+		if o.Namespace != l.name.Namespace || o.Spec.Workspace != l.name.Name {
+			times = append(times, o.CreationTimestamp.Time)
+		}
 	}
 	return times, nil
 }

@@ -74,8 +74,11 @@ func (r *Reconciler) observe(ctx context.Context, name types.NamespacedName) (*l
 	if err := l.observeRuns(ctx); err != nil || l.o == nil {
 		return l, err
 	}
-	template, _ := l.template(ctx) // without one, the Workspace is exclusive
-	l.w, l.unreadable = convert.ToWorkspace(l.o, template.Safety)
+	template := &v1alpha1.JobTemplate{} // without one, the Workspace is exclusive
+	if err := client.IgnoreNotFound(r.Client.Get(ctx, l.templateKey(), template)); err != nil {
+		return nil, fmt.Errorf("cannot read JobTemplate %s: %w", l.o.Spec.Template, err)
+	}
+	l.w, l.unreadable = convert.ToWorkspace(l.o, convert.ToSafety(template))
 	l.memory.learn(l.reach())
 	return l, nil
 }
@@ -113,13 +116,9 @@ func ownerOf(o *v1alpha1.JobRun) types.UID {
 	return ""
 }
 
-// template reads the template of the Workspace.
-func (l *look) template(ctx context.Context) (run.TemplateVersion, error) {
-	o := &v1alpha1.JobTemplate{}
-	if err := l.Client.Get(ctx, client.ObjectKey{Namespace: l.name.Namespace, Name: l.o.Spec.Template}, o); err != nil {
-		return run.TemplateVersion{}, err
-	}
-	return convert.ToTemplate(o)
+// templateKey names the template of the Workspace.
+func (l *look) templateKey() client.ObjectKey {
+	return client.ObjectKey{Namespace: l.name.Namespace, Name: l.o.Spec.Template}
 }
 
 // reach returns how far the Workspace and its Runs reach.

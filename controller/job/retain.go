@@ -21,8 +21,8 @@ import (
 // retaining keeps what is needed of Runs that have ended.
 type retaining struct{ *look }
 
-// manifest is what the store keeps of a Run, so that a destroy needs no objects, and old Runs may go.
-type manifest struct {
+// kept holds what the store has of a Run that has ended, so that old Runs may go.
+type kept struct {
 	Namespace string               `json:"namespace"`
 	Workspace string               `json:"workspace"`
 	Name      string               `json:"name"`
@@ -36,8 +36,9 @@ func (l retaining) record(ctx context.Context, o *v1alpha1.JobRun) error {
 	if o.State.End.Fence == 0 {
 		return nil
 	}
-	text, err := json.Marshal(manifest{
-		Namespace: o.Namespace, Workspace: o.Spec.Workspace, Name: o.Name, UID: string(o.UID), Created: o.CreationTimestamp.UTC(), State: *o.State,
+	text, err := json.Marshal(kept{
+		Namespace: o.Namespace, Workspace: o.Spec.Workspace, Name: o.Name, UID: string(o.UID), Created: o.CreationTimestamp.UTC(),
+		State: *o.State,
 	})
 	if err == nil {
 		key := blob.Key{Workspace: string(l.o.UID), Fence: o.State.End.Fence, Name: evidence.RunName}

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
 )
@@ -114,6 +115,34 @@ func TestStoreAway(t *testing.T) {
 	w.broken = nil
 	w.pass(r, 0)
 	assert.Contains(t, w.of("one"), "Stalled Cancelled")
+}
+
+// A template that cannot be read for a moment ends no Run.
+func TestTemplateAway(t *testing.T) {
+	w := newWorld(t)
+	r := w.process()
+	w.run("one")
+	cached, ok := r.Client.(client.WithWatch)
+	require.True(t, ok)
+	reads := 0
+	r.Client = interceptor.NewClient(cached, interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, into client.Object, options ...client.GetOption) error {
+			if _, is := into.(*v1alpha1.JobTemplate); is {
+				if reads++; reads != 2 { // the second look reads it once, and not again
+					return errors.New("the cache is not there")
+				}
+			}
+			return c.Get(ctx, key, into, options...)
+		},
+	})
+	for range 3 {
+		_, err := r.Reconcile(t.Context(), request())
+		require.ErrorContains(t, err, "cannot read JobTemplate tofu")
+	}
+	assert.Nil(t, w.get("one").State)
+	r.Client = cached
+	w.pass(r, 0)
+	assert.Contains(t, w.of("one"), "PodPending")
 }
 
 // An input that another writer has changed is not run.

@@ -51,8 +51,11 @@ func (m *Machine) startKeeper(a attempt, at executor.Attempt) error {
 	return m.start(a, keeperProcess, append(args, m.Keeper...), os.Environ(), lock)
 }
 
-// startShim starts the shim. A second one ends by itself.
+// startShim starts the shim unless it lives.
 func (m *Machine) startShim(a attempt, at executor.Attempt) error {
+	if alive, err := a.exchange().Alive(); alive || err != nil {
+		return err
+	}
 	args := []string{"--exchange", a.path(exchangeName), "--work", a.path(workName), "--grace", at.Timing.Grace.String(), "--"}
 	args = append(append(args, at.Input.Entrypoint...), at.Input.Args...)
 	return m.start(a, shimProcess, args, environment(a, at), nil)

@@ -93,3 +93,20 @@ func TestAnotherProcess(t *testing.T) {
 	require.NoError(t, other.Remove(t.Context(), b.at.Name))
 	b.eventually(func() bool { return !b.of(b.at.Name).there(".") }, "it is gone")
 }
+
+// A start that died after both processes were started, and before it noted that, starts the program no second time
+// (JOBS.md J10).
+func TestUnnotedStart(t *testing.T) {
+	b := newBench(t, `echo up >> "$ORCON_STATE/out"; until [ -e go ]; do sleep 0.02; done`)
+	require.NoError(t, b.Start(t.Context(), b.at))
+	b.eventually(func() bool { return b.read("state/out") != "" }, "the program runs")
+	a, keeper, shim := b.of(b.at.Name), b.pid(keeperProcess), b.pid(shimProcess)
+	require.NoError(t, os.Remove(a.path(startedName)))
+	assert.Equal(t, executor.Sight{}, b.sight())
+	require.NoError(t, b.Start(t.Context(), b.at))
+	assert.Equal(t, []int{keeper, shim}, []int{b.pid(keeperProcess), b.pid(shimProcess)}, "no second ones are started")
+	assert.Equal(t, "up", b.read("state/out"))
+	require.NoError(t, os.WriteFile(a.path("work/go"), nil, 0o600))
+	b.eventually(func() bool { return b.sight().Over }, "it ends")
+	assert.Equal(t, "up", b.read("state/out"))
+}

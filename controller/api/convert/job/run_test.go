@@ -190,6 +190,14 @@ func TestUnusableTemplate(t *testing.T) {
 	}
 }
 
+// The safety of a template that cannot be used is known, or Exclusive: a lock that does not expire harms least.
+func TestToSafety(t *testing.T) {
+	for word, want := range map[v1alpha1.JobSafety]bool{"": false, v1alpha1.SafetyExclusive: false, v1alpha1.SafetyIdempotent: true, "Sure": false} {
+		o := &v1alpha1.JobTemplate{Spec: v1alpha1.JobTemplateSpec{Safety: word, Image: "unusable"}}
+		assert.Equal(t, want, ToSafety(o).Expires(), word)
+	}
+}
+
 // Parameters that are no object are refused with their field.
 func TestToParameters(t *testing.T) {
 	values, err := ToParameters("spec.parameters", nil)

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
 )
 
@@ -45,6 +46,14 @@ func ToTemplate(o *v1alpha1.JobTemplate) (run.TemplateVersion, error) {
 		t.Actions[a.Name] = run.Action{Entrypoint: some(a.Entrypoint), Args: some(a.Args)}
 	}
 	return t, errors.Join(append(faults, t.Check())...)
+}
+
+// ToSafety returns the safety of a template, without a look at the rest of it; Exclusive for a word that is unknown.
+func ToSafety(o *v1alpha1.JobTemplate) job.Safety {
+	if s, err := toWord("spec.safety", o.Spec.Safety, safeties); err == nil {
+		return s
+	}
+	return job.Exclusive
 }
 
 // ToParameters returns the values of parameters; nil for none. Numbers keep all their digits.
