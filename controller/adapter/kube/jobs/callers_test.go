@@ -99,10 +99,13 @@ func TestIdentifyLater(t *testing.T) {
 	world.reviews["t"] = good(p.Name)
 	callers := NewCallers(world, world)
 	world.fault = errors.New("down")
+	for good := range 4 { // the review, the pod, the JobRun, the JobWorkspace
+		world.good = good
+		_, err := identify(t, callers, "Bearer t")
+		require.ErrorIs(t, err, world.fault, good)
+		require.NotErrorIs(t, err, serve.ErrForbidden, good)
+	}
+	world.good = 4
 	_, err := identify(t, callers, "Bearer t")
-	require.ErrorIs(t, err, world.fault)
-	require.NotErrorIs(t, err, serve.ErrForbidden)
-	world.fault = nil
-	_, err = identify(t, callers, "Bearer t")
 	require.NoError(t, err)
 }

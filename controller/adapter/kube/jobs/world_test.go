@@ -29,8 +29,9 @@ type world struct {
 	// reviews are the answers to tokens; reviewed counts them.
 	reviews  map[string]authenticationv1.TokenReviewStatus
 	reviewed int
-	// fault is the error of reads and reviews, refused that of writes, which are not done then.
+	// fault is the error of reads and reviews after a number of good ones, refused that of writes, which are not done then.
 	fault, refused error
+	good           int
 }
 
 func newWorld(t *testing.T, objects ...client.Object) *world {
@@ -45,11 +46,26 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 	return w
 }
 
+// fails returns the error of a read or review.
+func (w *world) fails() error {
+	if w.fault == nil {
+		return nil
+	}
+	w.good--
+	if w.good >= 0 {
+		return nil
+	}
+	return w.fault
+}
+
 func (w *world) create(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
 	if review, is := o.(*authenticationv1.TokenReview); is {
 		w.reviewed++
+		if err := w.fails(); err != nil {
+			return err
+		}
 		review.Status = w.reviews[review.Spec.Token]
-		return w.fault
+		return nil
 	}
 	return c.Create(ctx, o, opts...)
 }
@@ -69,8 +85,8 @@ func (w *world) delete(ctx context.Context, c client.WithWatch, o client.Object,
 }
 
 func (w *world) get(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
-	if w.fault != nil {
-		return w.fault
+	if err := w.fails(); err != nil {
+		return err
 	}
 	return c.Get(ctx, key, o, opts...)
 }
