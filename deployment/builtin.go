@@ -17,7 +17,7 @@ import (
 // certificate of their own, is not among these.
 //
 //go:embed all:fleet-chart
-//go:embed bundle-controller certmanager crd images network-policies orcon-system rbac relations-controller selfsigned
+//go:embed bundle-controller certmanager crd images job-controller network-policies orcon-system rbac relations-controller selfsigned
 //go:embed relations-mutating-webhook/controller-configmap.yaml relations-mutating-webhook/controller.yaml
 //go:embed relations-mutating-webhook/kustomization.yaml relations-mutating-webhook/service.yaml
 //go:embed relations-mutating-webhook/webhook-config-templ.yaml
@@ -27,9 +27,9 @@ var manifests embed.FS
 func Manifests() fs.FS { return manifests }
 
 // Variants are what can be installed, each a folder with a kustomization: Orcon in one of two
-// ways, and beside it the controller of bundles and NetworkPolicies.
+// ways, and beside it the controllers of bundles and of runs, and NetworkPolicies.
 func Variants() []string {
-	return []string{"bundle-controller", "certmanager", "network-policies", "selfsigned"}
+	return []string{"bundle-controller", "certmanager", "job-controller", "network-policies", "selfsigned"}
 }
 
 // Charts returns the folders of the charts among the manifests. They have no image of Orcon.

@@ -116,6 +116,9 @@ func TestJobRules(t *testing.T) {
 		"Ends":              {plural: "jobruns", path: "state", value: object{"input": object{}, "end": object{}}, old: object{"input": object{}}},
 		"InputRemoved":      {plural: "jobruns", path: "state", value: object{}, old: object{"input": object{}}, says: "frozen"},
 		"InputChanged":      {plural: "jobruns", path: "state.input", value: object{"digest": "a"}, old: object{"digest": "b"}, says: "frozen"},
+		"Report":            {plural: "jobruns", path: "state.report", value: object{"fence": 3}, old: object{"fence": 2, "message": "x"}},
+		"ReportChanged":     {plural: "jobruns", path: "state.report", value: object{"fence": 2}, old: object{"fence": 2, "message": "x"}, says: "never changes"},
+		"ReportRemoved":     {plural: "jobruns", path: "state", value: object{}, old: object{"report": object{}}, says: "a report stays"},
 		"EndRemoved":        {plural: "jobruns", path: "state", value: object{}, old: object{"end": object{}}, says: "final"},
 		"EndChanged":        {plural: "jobruns", path: "state.end", value: object{"phase": "Failed"}, old: object{"phase": "Lost"}, says: "final"},
 	}

@@ -123,7 +123,7 @@ stage_e2e() {
   bare=$!
   go_test -count=1 -v -parallel 6 -skip '^TestBareCluster$' ./test/e2e/... || failed=1
   wait "$bare" || failed=1
-  { for folder in selfsigned bundle-controller; do bin/kubectl kustomize "deployment/$folder"; printf -- '---\n'; done; } |
+  { for folder in selfsigned bundle-controller job-controller; do bin/kubectl kustomize "deployment/$folder"; printf -- '---\n'; done; } |
     go run ./test/audit "$ORCON_AUDIT" || failed=1
   return "$failed"
 }

@@ -74,7 +74,7 @@ func (p *places) template(o bundle.Object) (string, error) {
 		}
 	case "ConfigMap":
 		p.configMap(o)
-	case "CustomResourceDefinition":
+	case "CustomResourceDefinition", "PersistentVolumeClaim":
 		keep(o)
 	}
 	text, err := yaml.Marshal(o)
@@ -171,8 +171,8 @@ func (p *places) configMap(o map[string]any) {
 	}
 }
 
-// keep has Helm leave a definition where it is when the release is uninstalled: with it all
-// objects of its kind would go, and with them every relation.
+// keep has Helm leave an object where it is when the release is uninstalled. With a definition all objects of its kind
+// would go, and with them every relation; with a claim for a volume the states of all runs.
 func keep(o map[string]any) {
 	metadata, _ := o["metadata"].(map[string]any)
 	annotations, _ := metadata["annotations"].(map[string]any)

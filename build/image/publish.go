@@ -19,8 +19,10 @@ import (
 // manifests in deployment/ use it, so that what was just built can be imported and run.
 const local = "localhost/orcon"
 
-// readable is the binary of which its image has a copy in /tools, for other containers.
-const readable = "relation-agent"
+// readable reports whether the image of a binary has a copy of it in /tools, for other containers.
+func readable(binaryName string) bool {
+	return binaryName == "relation-agent" || binaryName == "job-runner"
+}
 
 // Image wraps a binary: alone in its image but for the licence, not as root. Who runs
 // it cannot read it: the kernel therefore lets no process of the same user look into it,
@@ -35,7 +37,7 @@ func Image(src Source, binaryName, file, version string) (v1.Image, error) {
 		{name: binaryName, file: file, mode: 0o711},
 		{name: "licenses/LICENSE", file: filepath.Join(src.Root, "LICENSE"), mode: 0o644},
 	}
-	if binaryName == readable {
+	if readable(binaryName) {
 		entries = append(entries, entry{name: "tools/" + binaryName, file: file, mode: 0o755})
 	}
 	image, err := pack(src.arch(), config, entries)

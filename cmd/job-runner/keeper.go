@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/signal"
@@ -89,7 +90,8 @@ func defineState(flags *flag.FlagSet, k *keeper.Keeper) {
 	})
 }
 
-// trusting returns a transport that trusts the certificates of a file; those of the system for "".
+// trusting returns a transport that trusts the certificates of a file, which each connection reads anew: an authority may
+// be replaced while a run goes on. "" is for those of the system.
 func trusting(file string) (*http.Transport, error) {
 	t := &http.Transport{
 		Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute, ResponseHeaderTimeout: 5 * time.Minute,
@@ -98,13 +100,30 @@ func trusting(file string) (*http.Transport, error) {
 	if file == "" {
 		return t, nil
 	}
+	var err error
+	if t.TLSClientConfig.RootCAs, err = trusted(file); err != nil { // a proxy's connections keep these
+		return nil, err
+	}
+	t.DialTLSContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		roots, err := trusted(file)
+		if err != nil {
+			return nil, err
+		}
+		d := tls.Dialer{Config: &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: roots, NextProtos: []string{"h2", "http/1.1"}}}
+		return d.DialContext(ctx, network, address)
+	}
+	return t, nil
+}
+
+// trusted reads certificates.
+func trusted(file string) (*x509.CertPool, error) {
 	text, err := os.ReadFile(filepath.Clean(file))
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the trusted certificates: %w", err)
 	}
-	t.TLSClientConfig.RootCAs = x509.NewCertPool()
-	if !t.TLSClientConfig.RootCAs.AppendCertsFromPEM(text) {
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(text) {
 		return nil, fmt.Errorf("cannot read the trusted certificates: %s has none: it must be PEM", file)
 	}
-	return t, nil
+	return roots, nil
 }

@@ -30,9 +30,11 @@ Usage:
   job-runner shim [flags] -- COMMAND [ARGUMENTS] run the template when the keeper lets it start,
                                                  and exit with its exit code when the keeper has
                                                  recorded the end
+  job-runner install FILE                        copy the program to FILE, for the container of
+                                                 another image
   job-runner version                             print the version
 
-The controller writes both command lines into the pod of a run.
+The controller writes these command lines into the pod of a run.
 
 Exit codes:
   0 to 63  of the template (shim), or 0 for a run whose end is recorded (keeper)
@@ -59,13 +61,15 @@ func main() {
 func run(ctx context.Context, args []string, out io.Writer) (int, error) {
 	_ = flag.Set("logtostderr", "true") // glog's
 	if len(args) == 0 {
-		return contract.Misused, errors.New("a command is missing: use keeper, shim or version; see job-runner --help")
+		return contract.Misused, errors.New("a command is missing: use keeper, shim, install or version; see job-runner --help")
 	}
 	switch command := args[0]; command {
 	case "keeper":
 		return runKeeper(ctx, args[1:], out)
 	case "shim":
 		return runShim(ctx, args[1:], out)
+	case "install":
+		return runInstall(args[1:])
 	case "version":
 		_, err := fmt.Fprintln(out, version)
 		return contract.Success, err
@@ -73,8 +77,8 @@ func run(ctx context.Context, args []string, out io.Writer) (int, error) {
 		_, err := fmt.Fprint(out, usage)
 		return contract.Success, err
 	default:
-		cure := "use keeper, shim or version"
-		if near := spelling.Nearest(command, []string{"keeper", "shim", "version"}); near != "" {
+		cure := "use keeper, shim, install or version"
+		if near := spelling.Nearest(command, []string{"keeper", "shim", "install", "version"}); near != "" {
 			cure = fmt.Sprintf("did you mean %q?", near)
 		}
 		return contract.Misused, fmt.Errorf("unknown command %q: %s", command, cure)

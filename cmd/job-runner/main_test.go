@@ -18,13 +18,14 @@ func TestCommandLine(t *testing.T) {
 		code int
 		want string
 	}{
-		"None":       {args: "", code: contract.Misused, want: "use keeper, shim or version"},
+		"None":       {args: "", code: contract.Misused, want: "use keeper, shim, install or version"},
 		"Misspelt":   {args: "keper", code: contract.Misused, want: `did you mean "keeper"?`},
-		"Unknown":    {args: "xyzzy", code: contract.Misused, want: "use keeper, shim or version"},
+		"Unknown":    {args: "xyzzy", code: contract.Misused, want: "use keeper, shim, install or version"},
 		"Flag":       {args: "shim --frob", code: contract.Misused, want: "frob"},
 		"NoCommand":  {args: "shim", code: contract.Misused, want: "write it after --"},
 		"NoRun":      {args: "keeper --place p --address a", code: contract.Misused, want: "flag --run is missing"},
 		"Argument":   {args: "keeper --run r --place p --address a x", code: contract.Misused, want: `unexpected argument "x"`},
+		"Install":    {args: "install a b", code: contract.Misused, want: "install needs one FILE"},
 		"Trust":      {args: "keeper --run r --place p --address a --trust /none", code: contract.Misused, want: "trusted certificates"},
 		"NoPEM":      {args: "keeper --run r --place p --address a --trust /dev/null", code: contract.Misused, want: "must be PEM"},
 		"Exclude":    {args: "keeper --run r --place p --address a --exclude [", code: contract.Misused, want: "exclude"},

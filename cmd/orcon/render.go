@@ -32,6 +32,7 @@ func newRender() *cobra.Command {
     builtin:selfsigned, builtin:certmanager              Orcon itself, with certificates of its
                                                          own or by cert-manager
     builtin:bundle-controller                            the controller of BundleDeployments
+    builtin:job-controller                               the controller of stateful runs
     builtin:network-policies                             what lets into Orcon's pods only what they serve
     builtin:fleet-chart                                  a chart of integrations, for orcon fleet
 

@@ -70,7 +70,7 @@ func TestRender(t *testing.T) {
 		"NoValue":  {"half a setting", []string{"render", shop, "--parameter", "NAME"}, 2, "", `cannot use --parameter "NAME": write NAME=VALUE`},
 		"NoName":   {"half a setting", []string{"render", shop, "--parameter", "=x"}, 2, "", `cannot use --parameter "=x": write NAME=VALUE`},
 		"Twice":    {"one of the two would be lost", []string{"render", shop, "--parameter", "NAME=a", "--parameter", "NAME=b"}, 2, "", "cannot use --parameter NAME twice"},
-		"Builtin":  {"a variant that is none", []string{"render", "builtin:selfsignd"}, 2, "", "use builtin:bundle-controller, builtin:certmanager, builtin:network-policies, builtin:selfsigned, builtin:fleet-chart"},
+		"Builtin":  {"a variant that is none", []string{"render", "builtin:selfsignd"}, 2, "", "use builtin:bundle-controller, builtin:certmanager, builtin:job-controller, builtin:network-policies, builtin:selfsigned, builtin:fleet-chart"},
 		"Path":     {"a variant is a path", []string{"render", "builtin:selfsigned", "--path", "crd"}, 2, "", "cannot use --path"},
 		"Setting":  {"a setting that is none", []string{"render", "builtin:selfsigned", "--set", "image=x"}, 2, "", "registry=HOST/PATH and tag=TAG"},
 		"Source":   {"a source that is none", []string{"render", "ftp://x/y"}, 2, "", "does not begin with one of"},

@@ -25,7 +25,7 @@ func TestNoClientIsThrottled(t *testing.T) {
 		clients += made
 		assert.Empty(t, throttled, "%s: set QPS = -1 where the client's configuration is made", file)
 	}
-	assert.Equal(t, 4, clients, "the webhook, the controllers and the command line have one each")
+	assert.Equal(t, 5, clients, "the webhook, the controllers and the command line have one each")
 }
 
 func TestThrottledClientsAreSeen(t *testing.T) {

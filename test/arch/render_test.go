@@ -71,7 +71,7 @@ func TestBuiltinVariantsAndImages(t *testing.T) {
 		}
 	}
 	assert.ElementsMatch(t, folders, shipped.Variants())
-	images := map[string]string{"bundle-controller": "bundle-controller", "certmanager": "relation-agent", "selfsigned": "relation-agent"}
+	images := map[string]string{"bundle-controller": "bundle-controller", "job-controller": "job-runner", "certmanager": "relation-agent", "selfsigned": "relation-agent"}
 	for _, variant := range shipped.Variants() {
 		all := strings.Join(builtin(t, variant, "registry=registry.example.org/orcon", "tag=v7"), "\n")
 		assert.NotContains(t, all, "localhost/")

@@ -165,6 +165,17 @@ func TestBundleControllerActsAsNoAccount(t *testing.T) {
 	}
 }
 
+// The controller of runs reads no Secret of a namespace (TRUST.md R1).
+func TestJobControllerHasLeast(t *testing.T) {
+	all := kustomize(t, filepath.Join(repository, "deployment/job-controller"))
+	for _, r := range objects[clusterRole](t, all, "ClusterRole") {
+		assertLeast(t, r.Rules, true)
+	}
+	for _, r := range objects[role](t, all, "Role") {
+		assertLeast(t, r.Rules, false)
+	}
+}
+
 // assertLeast refuses wildcards, ways to more rights, and Secrets or ConfigMaps
 // that are not named (SAFETY.md S2, TRUST.md R1). In every namespace only the Secrets that hold what units make, the
 // ConfigMaps that hold copies of data, and the trust bundle can be reached, by name. Of the first two none is listed,

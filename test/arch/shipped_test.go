@@ -225,8 +225,11 @@ func TestNetworkPoliciesAdmitWhatIsServed(t *testing.T) {
 		}
 	}
 	served := map[string][]int32{}
-	all := append(kustomize(t, filepath.Join(repository, "deployment/selfsigned")), kustomize(t, filepath.Join(repository, "deployment/bundle-controller"))...)
-	for _, d := range objects[appsv1.Deployment](t, all, "Deployment") {
+	var deployments []appsv1.Deployment
+	for _, folder := range []string{"selfsigned", "bundle-controller", "job-controller"} {
+		deployments = append(deployments, objects[appsv1.Deployment](t, kustomize(t, filepath.Join(repository, "deployment", folder)), "Deployment")...)
+	}
+	for _, d := range deployments {
 		for _, port := range d.Spec.Template.Spec.Containers[0].Ports {
 			name := d.Spec.Template.Labels["app.kubernetes.io/name"]
 			served[name] = append(served[name], port.ContainerPort)

@@ -81,6 +81,7 @@ type JobRunSpec struct {
 //
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.input) || has(self.input)",message="the input of a JobRun is frozen"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.timeout) || has(self.timeout)",message="a timeout that has passed stays so"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.report) || has(self.report)",message="a report stays"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.end) || has(self.end)",message="the end of a JobRun is final"
 type JobRunState struct {
 	// input is everything that decides what the run does, as it was when the controller first saw the JobRun.
@@ -91,10 +92,31 @@ type JobRunState struct {
 	// +optional
 	// +kubebuilder:validation:Enum=Passed
 	Timeout string `json:"timeout,omitempty"`
+	// report holds what the template left under the highest fence that reported; unset before that.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf || self.fence > oldSelf.fence",message="the report of a fence never changes"
+	Report *JobReport `json:"report,omitempty"`
 	// end is the end of the run; unset until then.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the end of a JobRun is final"
 	End *JobRunEnd `json:"end,omitempty"`
+}
+
+// JobReport holds what a template left beside its state. It is stored before the end is recorded.
+type JobReport struct {
+	// fence is the number of the hold under which the template ran.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	Fence int64 `json:"fence"`
+	// outputs are the outputs of the template, at most 256 KiB; unset for none.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +kubebuilder:validation:Type=object
+	Outputs *runtime.RawExtension `json:"outputs,omitempty"`
+	// message explains a bad outcome; unset for a good one.
+	// +optional
+	// +kubebuilder:validation:MaxLength=4096
+	Message string `json:"message,omitempty"`
 }
 
 // JobInput is everything that decides what a run does.

@@ -1,0 +1,145 @@
+// Command job-controller carries out stateful runs: it keeps JobWorkspaces and JobRuns, makes the Jobs of runs, and serves
+// the jobs API to their keepers.
+//
+// What must not come in: decisions and loops; they are controller/job's.
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+
+	"github.com/go-logr/glogr"
+	"github.com/golang/glog"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client/config"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/certificate"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/installation"
+)
+
+const help = `job-controller carries out stateful runs: it lets one JobRun of a JobWorkspace run at a time,
+makes a Job for it, and keeps the state that the run leaves.
+
+Usage:
+  job-controller [flags]
+
+Examples:
+  job-controller -runnerImage registry.example.org/orcon/job-runner:v1 -directory /states
+  job-controller -runnerImage registry.example.org/orcon/job-runner:v1 \
+    -s3Endpoint https://s3.example.org -s3Bucket states -s3AccessKeyFile /s3/access -s3SecretKeyFile /s3/secret
+
+States are stored in a directory, for one replica, or in a bucket that has the S3 API, for several.
+They are not encrypted: all that can read the directory or the bucket can read them.
+
+Flags:
+`
+
+// settings are the flags.
+type settings struct {
+	namespace   string
+	leaderElect bool
+	// runnerImage is that of job-runner, and address how pods reach the jobs API.
+	runnerImage, address string
+	// received is the folder of blobs that are being received.
+	received string
+
+	serving
+	store
+}
+
+// serving are the flags of the servers.
+type serving struct {
+	port, healthPort  int
+	certFile, keyFile string
+}
+
+func main() {
+	s, err := parse(flag.CommandLine, os.Args[1:])
+	if err == nil {
+		err = start(ctrl.SetupSignalHandler(), s)
+	}
+	if errors.Is(err, flag.ErrHelp) {
+		err = nil
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "job-controller:", err)
+	}
+	glog.Flush()
+	if err != nil {
+		os.Exit(1)
+	}
+}
+
+// parse returns the settings by arguments.
+func parse(flags *flag.FlagSet, args []string) (settings, error) {
+	var s settings
+	s.define(flags)
+	if err := flags.Set("logtostderr", "true"); err != nil {
+		return s, fmt.Errorf("cannot log to standard error: %w", err)
+	}
+	if err := flags.Parse(args); err != nil {
+		return s, err
+	}
+	if flags.NArg() > 0 {
+		return s, fmt.Errorf("unexpected argument %q: see --help", flags.Arg(0))
+	}
+	s.address = cmp.Or(s.address, "https://"+certificate.ServiceNames(name, s.namespace)[0])
+	return s, s.check()
+}
+
+// define adds the flags.
+func (s *settings) define(flags *flag.FlagSet) {
+	flags.Usage = func() {
+		fmt.Fprint(flags.Output(), help)
+		flags.PrintDefaults()
+	}
+	flags.StringVar(&s.namespace, "namespace", installation.OwnNamespace(), "Orcon's own namespace, where renewals of runs are kept")
+	flags.BoolVar(&s.leaderElect, "leaderElect", true, "let one replica of several write")
+	flags.StringVar(&s.runnerImage, "runnerImage", "", "image of job-runner, which is in each pod of a run; required")
+	flags.StringVar(&s.address, "address", "", "URL by which pods reach the jobs API; unset is that of the Service "+name)
+	flags.StringVar(&s.received, "received", os.TempDir(), "folder of states that are being received: four at once, of up to 512 MiB each")
+	s.serving.define(flags)
+	s.store.define(flags)
+}
+
+// define adds the flags.
+func (s *serving) define(flags *flag.FlagSet) {
+	flags.IntVar(&s.port, "port", 8443, "port of the jobs API")
+	flags.IntVar(&s.healthPort, "healthPort", 8081, "port of /healthz, /readyz and /metrics")
+	flags.StringVar(&s.certFile, "tlsCertFile", "", "certificate of the jobs API, which ConfigMap orcon-trust of the own namespace "+
+		"must verify; reloaded on change; unset signs one by Orcon's own authority")
+	flags.StringVar(&s.keyFile, "tlsKeyFile", "", "key of that certificate")
+}
+
+// check returns what is wrong with the settings.
+func (s *settings) check() error {
+	switch {
+	case s.namespace == "":
+		return errors.New("the namespace is unknown: set POD_NAMESPACE or -namespace")
+	case s.runnerImage == "":
+		return errors.New("-runnerImage is missing: name the image of job-runner of this version")
+	case (s.certFile == "") != (s.keyFile == ""):
+		return errors.New("-tlsCertFile and -tlsKeyFile go together: set both, or none for Orcon's own authority")
+	}
+	return s.store.check()
+}
+
+func start(ctx context.Context, s settings) error {
+	ctrl.SetLogger(glogr.New())
+	glog.CopyStandardLogTo("INFO") // what net/http reports of handshakes
+	rest, err := config.GetConfig()
+	if err != nil {
+		return fmt.Errorf("cannot find the cluster: %w: run in a pod, or use -kubeconfig", err)
+	}
+	rest.QPS = -1 // the API server's own fairness limits us
+	c, err := newController(ctx, rest, s)
+	if err != nil {
+		return err
+	}
+	glog.Infof("job-controller: namespace %s, jobs API on :%d, health and metrics on :%d", s.namespace, s.port, s.healthPort)
+	return errors.Join(c.manager.Start(ctx), c.close())
+}

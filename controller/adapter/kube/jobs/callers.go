@@ -1,0 +1,148 @@
+package jobs
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/job"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/serve"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
+)
+
+const (
+	// knownFor is how long a token that was found good counts as good; at most maxKnown are remembered. A pod that is gone
+	// can do no more by it than what its claim permits, which is judged at each request.
+	knownFor = time.Minute
+	maxKnown = 4096
+	// maxToken is the size of the largest token that is reviewed, in bytes.
+	maxToken = 8 << 10
+)
+
+// Callers identifies the keepers of pods by their tokens, which the API server binds to their pods.
+type Callers struct {
+	live   client.Reader
+	writer client.Client
+	known  *cache.LRUExpireCache
+}
+
+var _ serve.Callers = (*Callers)(nil)
+
+// NewCallers returns Callers that read from the API server itself and have it review tokens.
+func NewCallers(live client.Reader, writer client.Client) *Callers {
+	return &Callers{live: live, writer: writer, known: cache.NewLRUExpireCache(maxKnown)}
+}
+
+// Identify implements serve.Callers. The claimant is the pod; its labels name the Run, which must be in its namespace.
+// Users who can make pods in a namespace can have any program read and change its states: labels protect no more.
+func (c *Callers) Identify(r *http.Request) (serve.Caller, error) {
+	token, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if !bearer || token == "" || len(token) > maxToken {
+		return serve.Caller{}, forbidden("the request has no bearer token, or it is too long")
+	}
+	sum := sha256.Sum256([]byte(token))
+	if known, ok := c.known.Get(sum); ok {
+		return known.(serve.Caller), nil //nolint:forcetypeassert // nothing else is put there
+	}
+	p, err := c.review(r.Context(), token)
+	if err != nil {
+		return serve.Caller{}, err
+	}
+	caller, err := c.caller(r.Context(), p)
+	if err == nil {
+		c.known.Add(sum, caller, knownFor)
+	}
+	return caller, err
+}
+
+// bearer is the pod that a token names.
+type bearer struct {
+	client.ObjectKey
+
+	uid string
+}
+
+// review has the API server review a token.
+func (c *Callers) review(ctx context.Context, token string) (bearer, error) {
+	review := &authenticationv1.TokenReview{
+		Spec: authenticationv1.TokenReviewSpec{Token: token, Audiences: []string{v1alpha1.Audience}},
+	}
+	if err := c.writer.Create(ctx, review); err != nil {
+		return bearer{}, fmt.Errorf("cannot review a token: %w", err)
+	}
+	status := review.Status
+	if !status.Authenticated || !slices.Contains(status.Audiences, v1alpha1.Audience) {
+		return bearer{}, forbidden(cmp.Or(status.Error, "it is not for audience "+v1alpha1.Audience))
+	}
+	account, is := strings.CutPrefix(status.User.Username, "system:serviceaccount:")
+	namespace, _, found := strings.Cut(account, ":")
+	p := bearer{client.ObjectKey{Namespace: namespace, Name: extra(status.User, "pod-name")}, extra(status.User, "pod-uid")}
+	if !is || !found || p.Name == "" || p.uid == "" {
+		return bearer{}, forbidden("it is bound to no pod")
+	}
+	return p, nil
+}
+
+// extra returns the only value of a claim; "" for none.
+func extra(user authenticationv1.UserInfo, key string) string {
+	if values := user.Extra["authentication.kubernetes.io/"+key]; len(values) == 1 {
+		return values[0]
+	}
+	return ""
+}
+
+// caller returns the keeper of a pod.
+func (c *Callers) caller(ctx context.Context, at bearer) (serve.Caller, error) {
+	var p corev1.Pod
+	if err := c.get(ctx, at.ObjectKey, &p); err != nil {
+		return serve.Caller{}, err
+	}
+	var r v1alpha1.JobRun
+	if err := c.get(ctx, client.ObjectKey{Namespace: at.Namespace, Name: p.Labels[v1alpha1.LabelRun]}, &r); err != nil {
+		return serve.Caller{}, err
+	}
+	switch {
+	case string(p.UID) != at.uid:
+		return serve.Caller{}, forbidden("its pod has gone, and another one has its name")
+	case string(r.UID) != p.Labels[v1alpha1.LabelRunUID]:
+		return serve.Caller{}, forbidden("its JobRun has gone, and another one has its name")
+	}
+	var w v1alpha1.JobWorkspace
+	if err := c.get(ctx, client.ObjectKey{Namespace: at.Namespace, Name: r.Spec.Workspace}, &w); err != nil {
+		return serve.Caller{}, err
+	}
+	return serve.Caller{
+		Workspace: string(w.UID), Run: convert.ToRun(&r), Claimant: workspace.Claimant{ID: at.uid, Where: p.Spec.NodeName},
+	}, nil
+}
+
+// get reads an object; that it is not there makes a token useless.
+func (c *Callers) get(ctx context.Context, key client.ObjectKey, into client.Object) error {
+	if key.Name == "" {
+		return forbidden("its pod is not that of a run: label " + v1alpha1.LabelRun + " is missing")
+	}
+	err := c.live.Get(ctx, key, into)
+	if apierrors.IsNotFound(err) {
+		return forbidden(err.Error())
+	}
+	if err != nil {
+		return fmt.Errorf("cannot find out who calls: %w", err)
+	}
+	return nil
+}
+
+func forbidden(why string) error {
+	return fmt.Errorf("cannot find out who calls: %w: %s", serve.ErrForbidden, why)
+}

@@ -1,0 +1,75 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
+)
+
+// indexUID is the index of objects by their UID.
+const indexUID = "metadata.uid"
+
+// Index has caches find JobWorkspaces and JobRuns by their UID.
+func Index(ctx context.Context, indexer client.FieldIndexer) error {
+	uid := func(o client.Object) []string { return []string{string(o.GetUID())} }
+	for _, kind := range []client.Object{&v1alpha1.JobWorkspace{}, &v1alpha1.JobRun{}} {
+		if err := indexer.IndexField(ctx, kind, indexUID, uid); err != nil {
+			return fmt.Errorf("cannot index the kinds of runs, whose definitions must be in the cluster: %w", err)
+		}
+	}
+	return nil
+}
+
+// Objects reads objects of runs.
+type Objects struct {
+	// Cache has the index of Index; Live reads from the API server itself.
+	Cache, Live client.Reader
+}
+
+// workspace returns the JobWorkspace with a UID.
+func (o Objects) workspace(ctx context.Context, uid string) (*v1alpha1.JobWorkspace, error) {
+	var found v1alpha1.JobWorkspaceList
+	if err := o.find(ctx, uid, &found); err != nil || len(found.Items) == 0 {
+		return nil, missing("JobWorkspace", uid, err)
+	}
+	var w v1alpha1.JobWorkspace
+	err := o.Live.Get(ctx, client.ObjectKeyFromObject(&found.Items[0]), &w)
+	if err != nil || string(w.UID) != uid {
+		return nil, missing("JobWorkspace", uid, err)
+	}
+	return &w, nil
+}
+
+// run returns the JobRun with a UID.
+func (o Objects) run(ctx context.Context, uid string) (*v1alpha1.JobRun, error) {
+	var found v1alpha1.JobRunList
+	if err := o.find(ctx, uid, &found); err != nil || len(found.Items) == 0 {
+		return nil, missing("JobRun", uid, err)
+	}
+	var r v1alpha1.JobRun
+	err := o.Live.Get(ctx, client.ObjectKeyFromObject(&found.Items[0]), &r)
+	if err != nil || string(r.UID) != uid {
+		return nil, missing("JobRun", uid, err)
+	}
+	return &r, nil
+}
+
+// find lists the objects with a UID that the cache has; they are not to be changed.
+func (o Objects) find(ctx context.Context, uid string, into client.ObjectList) error {
+	return o.Cache.List(ctx, into, client.MatchingFields{indexUID: uid}, client.UnsafeDisableDeepCopy)
+}
+
+// errUnknown is the error of a UID that nothing has, or that a cache does not have yet.
+var errUnknown = errors.New("it is gone, or has just been made")
+
+// missing returns the error of an object that could not be read, or is not there.
+func missing(kind, uid string, err error) error {
+	if err == nil {
+		err = errUnknown
+	}
+	return fmt.Errorf("cannot read the %s with UID %s: %w", kind, uid, err)
+}

@@ -1,0 +1,39 @@
+package jobs
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/serve"
+)
+
+// operation is one of a JSON Patch.
+type operation struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value"`
+}
+
+// write writes the state of an object as a whole, by one conditional write: the API server refuses it as a conflict if
+// the object has another version, or is another one with the same name. The error is serve.ErrMoved then.
+func write(ctx context.Context, writer client.Writer, o client.Object, kind, uid, version string, state any) error {
+	name := kind + " " + client.ObjectKeyFromObject(o).String()
+	patch, err := json.Marshal([]operation{
+		{"replace", "/metadata/uid", uid}, {"replace", "/metadata/resourceVersion", version}, {"add", "/state", state},
+	})
+	if err == nil {
+		err = writer.Patch(ctx, o, client.RawPatch(types.JSONPatchType, patch))
+	}
+	switch {
+	case apierrors.IsConflict(err):
+		return fmt.Errorf("cannot write the state of %s: %w", name, serve.ErrMoved)
+	case err != nil:
+		return fmt.Errorf("cannot write the state of %s: %w", name, err)
+	}
+	return nil
+}

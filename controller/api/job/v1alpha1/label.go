@@ -1,0 +1,12 @@
+package v1alpha1
+
+// Labels of the Jobs and pods of a JobRun.
+const (
+	LabelWorkspace = "job.orcon.tengu.io/workspace"
+	LabelRun       = "job.orcon.tengu.io/run"
+	LabelRunUID    = "job.orcon.tengu.io/run-uid"
+	LabelAttempt   = "job.orcon.tengu.io/attempt"
+)
+
+// Audience is the audience of a keeper's token.
+const Audience = "jobs.tengu.io"

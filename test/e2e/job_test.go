@@ -1,0 +1,207 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
+)
+
+// Runs are Jobs of the cluster that pass the Pod Security Standard "restricted": each claims by the token of its pod, gets
+// the state of the one before, and leaves its own, also when it is cancelled, its pod is evicted or the controller is
+// started again. One that cannot start tells why, and a JobWorkspace that is deleted destroys what it made (JOBS.md J3, J6,
+// J7, J9, J10 and J18).
+func TestRunsAreJobs(t *testing.T) {
+	t.Parallel()
+	w := withJobs(t)
+	w.apply(fmt.Sprintf(jobTemplates, w.byDigest("docker.io/library/busybox:stable"), "docker.io/library/none@sha256:"+strings.Repeat("0", 64)))
+
+	for n := range 2 {
+		name := w.begin("count", "deploy")
+		w.phase(name, "Succeeded")
+		assert.Equal(t, fmt.Sprintf("Committed %d", n+1), w.field("jobworkspace/count", "{.state.lastEnd.outcome} {.state.generation.number}"))
+		assert.JSONEq(t, fmt.Sprintf(`{"count":%d,"generation":%d}`, n+1, n), w.field("jobrun/"+name, "{.state.report.outputs}"))
+	}
+	w.eventually(func() string { return w.kubectl("get", "jobs", "-o", "name") })
+
+	cancelled := w.begin("count", "wait")
+	w.phase(cancelled, "Running")
+	require.NotEmpty(t, w.field("jobworkspace/count", "{.state.lock.claimant.id}"))
+	assert.Contains(t, w.Kubectl(t, "-n", "orcon-system", "get", "leases", "-o", "name"), w.field("jobrun/"+cancelled, "{.metadata.uid}"))
+	w.started(cancelled)
+	w.Kubectl(t, "-n", "orcon-system", "delete", "pods", "-l", "app.kubernetes.io/name=job-controller")
+	w.Kubectl(t, "-n", "orcon-system", "rollout", "status", "deployment/job-controller", "--timeout=300s")
+	w.cancel(cancelled)
+	assert.Equal(t, "Committed 3", w.field("jobworkspace/count", "{.state.lastEnd.outcome} {.state.generation.number}"))
+
+	evicted := w.begin("count", "wait")
+	w.phase(evicted, "Running")
+	w.started(evicted)
+	w.kubectl("delete", "pods", "-l", "job.orcon.tengu.io/run="+evicted, "--wait=false")
+	w.phase(evicted, "Failed")
+	assert.Equal(t, "Committed 4", w.field("jobworkspace/count", "{.state.lastEnd.outcome} {.state.generation.number}"))
+
+	stuck := w.begin("none", "deploy")
+	w.hindered(stuck, "ImagePull")
+	w.kubectl("create", "quota", "none", "--hard=pods=0")
+	refused := w.begin("count", "deploy")
+	w.hindered(refused, "FailedCreate: ", "exceeded quota: none")
+	for _, name := range []string{stuck, refused} {
+		w.cancel(name)
+		assert.Equal(t, "None", w.field("jobrun/"+name, "{.state.end.outcome}"))
+	}
+	w.kubectl("delete", "quota", "none")
+
+	destroys := "count-" + w.field("jobworkspace/count", "{.metadata.uid}")[:6]
+	w.kubectl("delete", "jobworkspace", "count", "--timeout="+patience.String())
+	assert.Contains(t, strings.Fields(w.kubectl("get", "events", "--field-selector=involvedObject.kind=JobRun,reason=Succeeded",
+		"-o", "jsonpath={.items[*].involvedObject.name}")), destroys)
+}
+
+// jobTemplates are a template that counts its runs in its state, one whose image is nowhere, and their JobWorkspaces.
+const jobTemplates = `
+apiVersion: orcon.tengu.io/v1alpha1
+kind: JobTemplate
+metadata: {name: count}
+spec:
+  image: %s
+  contract: v1
+  actions:
+    - name: deploy
+      entrypoint: [sh, -ec]
+      args:
+        - |
+          n=$(($(cat "$ORCON_STATE/count" 2>/dev/null || echo 0) + 1))
+          echo "$n" >"$ORCON_STATE/count"
+          echo "{\"count\": $n, \"generation\": $ORCON_GENERATION}" >"$ORCON_OUTPUTS"
+          touch "$HOME/a" /tmp/a /work/a /logs/a
+    - name: destroy
+      entrypoint: [rm, /state/count]
+    - name: wait
+      entrypoint: [sh, -ec]
+      args:
+        - |
+          trap 'date >"$ORCON_STATE/stopped"; exit 3' TERM
+          echo "$ORCON_RUN" >"$ORCON_STATE/started"
+          while true; do sleep 1; done
+---
+apiVersion: orcon.tengu.io/v1alpha1
+kind: JobTemplate
+metadata: {name: none}
+spec:
+  image: %s
+  contract: v1
+  actions:
+    - {name: deploy, entrypoint: [sh]}
+---
+apiVersion: orcon.tengu.io/v1alpha1
+kind: JobWorkspace
+metadata: {name: count}
+spec: {template: count, cancelGracePeriod: 20s, deletionPolicy: Destroy}
+---
+apiVersion: orcon.tengu.io/v1alpha1
+kind: JobWorkspace
+metadata: {name: none}
+spec: {template: none}
+`
+
+// withJobs returns a namespace that enforces "restricted", in a cluster of the test's own with the controller of runs.
+func withJobs(t *testing.T) *world {
+	t.Helper()
+	c := ownOrcon(t)
+	for _, name := range []string{"job-controller", "job-runner"} {
+		c.Run(t, "load", filepath.Join(repository(t), "dist", name+".tar"))
+	}
+	w := worldWith(t, c, map[string]string{"pod-security.kubernetes.io/enforce": "restricted"})
+	folder := t.TempDir()
+	require.NoError(t, os.Chmod(folder, 0o777)) // the user of the pod is another one
+	w.apply("apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: states}\nspec:\n  capacity: {storage: 10Gi}\n" +
+		"  accessModes: [ReadWriteOnce]\n  hostPath: {path: " + folder + "}\n")
+	system := *w
+	system.namespace = "orcon-system"
+	code, out := system.orcon(controlplane.Binary(t, "orcon"), "install", "builtin:job-controller", "--name", "orcon-jobs", "--yes")
+	require.Zero(t, code, out)
+	return w
+}
+
+// byDigest gives an image of the node its name by digest, and returns that.
+func (w *world) byDigest(image string) string {
+	w.t.Helper()
+	run := func(args ...string) string {
+		out, err := exec.CommandContext(w.t.Context(), "ctr", append([]string{"-a", filepath.Join(w.Dir, "containerd.sock"), "-n", "k8s.io", "images"}, args...)...).CombinedOutput()
+		require.NoError(w.t, err, string(out))
+		return string(out)
+	}
+	lines := strings.Split(strings.TrimSpace(run("ls", "name=="+image)), "\n")
+	require.Len(w.t, lines, 2)
+	name, _, _ := strings.Cut(image, ":")
+	name += "@" + strings.Fields(lines[1])[2]
+	run("tag", image, name)
+	return name
+}
+
+// begin makes a JobRun and returns its name.
+func (w *world) begin(workspace, action string) string {
+	w.t.Helper()
+	out, err := w.tryWith(fmt.Sprintf("apiVersion: orcon.tengu.io/v1alpha1\nkind: JobRun\nmetadata: {generateName: %[1]s-}\n"+
+		"spec: {workspace: %[1]s, action: %[2]s}\n", workspace, action), "create", "-f", "-", "-o", "jsonpath={.metadata.name}")
+	require.NoError(w.t, err, out)
+	return out
+}
+
+// cancel cancels a JobRun, and waits until it is.
+func (w *world) cancel(name string) {
+	w.t.Helper()
+	w.kubectl("patch", "jobrun", name, "--type=merge", "-p", `{"spec":{"cancel":"Requested"}}`)
+	w.phase(name, "Cancelled")
+}
+
+// hindered waits until a JobRun shows why it does not start.
+func (w *world) hindered(name string, why ...string) {
+	w.t.Helper()
+	w.eventually(func() string {
+		message := w.field("jobrun/"+name, "{.status.conditions[*].message}")
+		for _, part := range why {
+			if !strings.Contains(message, part) {
+				return "its message is " + message
+			}
+		}
+		return ""
+	})
+}
+
+// field returns a field of an object.
+func (w *world) field(object, path string) string {
+	w.t.Helper()
+	return w.kubectl("get", object, "-o", "jsonpath="+path)
+}
+
+// phase waits until a JobRun has a phase.
+func (w *world) phase(name, phase string) {
+	w.t.Helper()
+	w.eventually(func() string {
+		if now := w.field("jobrun/"+name, "{.status.phase}"); now != phase {
+			return "it is " + now + " and not " + phase + ": " + w.field("jobrun/"+name, "{.status.conditions[*].message}")
+		}
+		return ""
+	})
+}
+
+// started waits until the program of a JobRun runs.
+func (w *world) started(name string) {
+	w.t.Helper()
+	w.eventually(func() string {
+		out, err := w.try("exec", "-c", "template", w.kubectl("get", "pods", "-l", "job.orcon.tengu.io/run="+name, "-o", "name"), "--", "cat", "/state/started")
+		if err != nil || !strings.Contains(out, name) {
+			return "its program has not started: " + out
+		}
+		return ""
+	})
+}
