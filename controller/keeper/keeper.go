@@ -60,6 +60,11 @@ const look = 20 * time.Millisecond
 // Run returns when the run has ended and its end is recorded, with an error if the state is not safe, or at the end of
 // the context, after which another keeper goes on.
 func (k *Keeper) Run(ctx context.Context) error {
+	alive, err := k.Exchange.LockKeeper()
+	if err != nil {
+		return err
+	}
+	defer alive.Close() //nolint:errcheck // its end is all that counts
 	start, err := k.Exchange.ReadStart()
 	if err != nil {
 		return err

@@ -89,6 +89,9 @@ func (r *run) acknowledge(sent time.Duration, answer Renewal) {
 	if err := r.remember(memory{r.hold, sent}); err != nil {
 		glog.Warningf("a keeper that is started again may stop the template too early: %v", err)
 	}
+	if err := r.Exchange.WriteRenewed(exchange.Renewed{Sent: sent}); err != nil {
+		glog.Warningf("the shim may stop the template too early: %v", err)
+	}
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	r.acknowledged = sent
@@ -136,7 +139,19 @@ func (r *run) prepare(ctx context.Context) error {
 	if r.Settings.Backend != "" {
 		environment = append(slices.Clone(environment), contract.BackendEnvironment("http://"+r.Settings.Backend+backend.Path)...)
 	}
-	return r.Exchange.WriteStart(exchange.Start{Environment: environment})
+	return r.Exchange.WriteStart(r.start(environment))
+}
+
+// start returns what the shim gets to know. A run that is not exclusive is stopped by the shim too, where no keeper is
+// left to do it.
+func (r *run) start(environment []string) exchange.Start {
+	s := exchange.Start{Environment: environment, Grace: r.hold.Grace}
+	if !r.hold.Exclusive {
+		r.mutex.Lock()
+		defer r.mutex.Unlock()
+		s.Lost, s.Acknowledged = r.hold.Lost, r.acknowledged
+	}
+	return s
 }
 
 // empty removes what an earlier restore left.

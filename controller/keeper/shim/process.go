@@ -17,8 +17,8 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/exchange"
 )
 
-// start starts the entrypoint in a process group of its own.
-func (s *Shim) start(environment []string) error {
+// execute starts the entrypoint in a process group of its own.
+func (s *Shim) execute(environment []string) error {
 	if len(s.Command) == 0 {
 		return errors.New("it is empty: name a program after --")
 	}
