@@ -41,7 +41,7 @@ func (r *run) carry(ctx context.Context, finish <-chan struct{}) {
 		case <-bounded.Done():
 			glog.Errorf("cannot carry all output away within %s: the end of the log is missing", r.Settings.Drain)
 			return
-		case <-time.After(r.Settings.Retry):
+		case <-time.After(r.pause(1)):
 		}
 	}
 }

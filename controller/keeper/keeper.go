@@ -15,6 +15,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/chunk"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/exchange"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/retry"
 )
 
 // Keeper keeps the state of one run.
@@ -44,7 +45,7 @@ type Settings struct {
 	Renew, Checkpoint time.Duration
 	// Drain is how long the run may wait, when it has ended, for the rest of its output to be carried away.
 	Drain time.Duration
-	// Retry is how long to wait before a call is repeated that failed.
+	// Retry is the longest pause before a call is repeated that failed.
 	Retry time.Duration
 	// Backend is the address on loopback where Terraform's state is served; "" for nowhere. It is the same for a
 	// keeper that is started again, since the template has it.
@@ -168,19 +169,23 @@ func (k *Keeper) remembered() *memory {
 
 // repeat does a call until it succeeds, its error is final, or the context ends.
 func (k *Keeper) repeat(ctx context.Context, what string, call func() error) error {
-	for {
+	for failed := 1; ; failed++ {
 		err := call()
 		if err == nil || final(err) || ctx.Err() != nil {
 			return err
 		}
-		glog.Warningf("cannot %s, trying again in %s: %v", what, k.Settings.Retry, err)
+		pause := k.pause(failed)
+		glog.Warningf("cannot %s, trying again in %s: %v", what, pause, err)
 		select {
 		case <-ctx.Done():
 			return errors.Join(err, ctx.Err())
-		case <-time.After(k.Settings.Retry):
+		case <-time.After(pause):
 		}
 	}
 }
+
+// pause returns how long to wait after so many failed calls in a row.
+func (k *Keeper) pause(failed int) time.Duration { return min(retry.After(failed), k.Settings.Retry) }
 
 // final reports whether a call need not be repeated.
 func final(err error) bool {

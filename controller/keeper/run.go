@@ -51,28 +51,30 @@ func (r *run) base() string {
 	return r.hold.Base.Digest
 }
 
-// renew proves that the keeper lives, until the end of the context.
+// renew proves that the keeper lives, until the end of the context. One that fails is repeated sooner.
 func (r *run) renew(ctx context.Context) {
-	ticks := time.NewTicker(r.Settings.Renew)
-	defer ticks.Stop()
-	for {
+	for failed := 0; ; {
 		sent := r.Clock()
 		bounded, end := context.WithTimeout(ctx, r.Settings.Renew)
 		answer, err := r.Ledger.Renew(bounded, r.holder)
 		end()
+		next := sent + r.Settings.Renew - r.Clock()
 		switch {
 		case final(err):
 			r.stop(err.Error())
 			return
 		case err != nil:
-			glog.Warningf("cannot renew the hold, trying again in %s: %v", r.Settings.Renew, err)
+			failed++
+			next = min(r.pause(failed), r.Settings.Renew)
+			glog.Warningf("cannot renew the hold, trying again in %s: %v", next, err)
 		default:
+			failed = 0
 			r.acknowledge(sent, answer)
 		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticks.C:
+		case <-time.After(next):
 		}
 	}
 }
