@@ -70,7 +70,7 @@ func (a *API) claimed(ctx context.Context, w workspace.Workspace, c Caller, atte
 	if err != nil {
 		return w, err
 	}
-	extent, err := a.extent(ctx, c.Workspace)
+	extent, err := a.extent(ctx, c.Workspace, w)
 	if err != nil {
 		return w, err
 	}
@@ -142,7 +142,7 @@ func (a *API) end(r *http.Request, c Caller, in runner.End) (runner.Ended, error
 	}
 	var outcome job.Outcome
 	w, err := a.change(r.Context(), c.Workspace, func(w workspace.Workspace) (workspace.Workspace, error) {
-		if capture.Extent, err = a.extent(r.Context(), c.Workspace); err != nil {
+		if capture.Extent, err = a.extent(r.Context(), c.Workspace, w); err != nil {
 			return w, err
 		}
 		var next workspace.Workspace

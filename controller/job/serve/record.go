@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -86,19 +87,33 @@ type record struct {
 // generationDigits is the number of digits of a generation in a name.
 const generationDigits = 10
 
-// extent returns how far the store reaches.
-func (a *API) extent(ctx context.Context, uid string) (workspace.Extent, error) {
-	var e workspace.Extent
-	all, err := a.Store.List(ctx, uid)
-	for _, one := range all {
-		e.Fence = max(e.Fence, one.Key.Fence)
-		if text, ok := strings.CutPrefix(one.Key.Name, generationPrefix); ok {
-			n, err := strconv.ParseInt(text, 10, 64)
-			if err != nil {
-				return e, fmt.Errorf("cannot read the name of blob %s: %w", one.Key, err)
-			}
-			e.Generation = max(e.Generation, n)
-		}
+// extent returns how far the store reaches. A generation that the Workspace does not know was recorded below its fence,
+// or after a higher one was claimed: so all blobs are listed only where a person has to decide.
+func (a *API) extent(ctx context.Context, uid string, w workspace.Workspace) (workspace.Extent, error) {
+	fences, err := a.Store.Fences(ctx, uid)
+	if err != nil || len(fences) == 0 {
+		return workspace.Extent{}, err
 	}
-	return e, err
+	var found []blob.Info
+	if highest := slices.Max(fences); highest > w.Fence {
+		found, err = a.Store.List(ctx, uid)
+	} else if w.Fence > 0 {
+		found, err = a.Store.Below(ctx, uid, w.Fence, generationPrefix)
+	}
+	if err != nil {
+		return workspace.Extent{}, err
+	}
+	e := workspace.Extent{Fence: slices.Max(fences)}
+	for _, one := range found {
+		text, ok := strings.CutPrefix(one.Key.Name, generationPrefix)
+		if !ok {
+			continue
+		}
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return e, fmt.Errorf("cannot read the name of blob %s: %w", one.Key, err)
+		}
+		e.Generation = max(e.Generation, n)
+	}
+	return e, nil
 }
