@@ -75,6 +75,9 @@ func (w Workspace) End(c Capture) (Workspace, job.Outcome, error) {
 		return w, job.Unknown, fmt.Errorf("cannot end %s: %w", c.Run, err)
 	case err != nil:
 		next := orphan(w, c.orphan())
+		if full := fits(next); full != nil {
+			return w, "", fmt.Errorf("cannot keep the state of %s: %w", c.Run, full)
+		}
 		return next, job.Orphaned, fmt.Errorf("cannot commit the state of %s: %w: it is kept as an orphan: `orcon job state diff %s`",
 			c.Run, err, w.Name)
 	}
@@ -88,9 +91,12 @@ func (w Workspace) End(c Capture) (Workspace, job.Outcome, error) {
 	case c.Outcome == job.Committed:
 		w = advance(w, Generation{Blob: c.Blob, Exit: c.Exit, Author: c.Run.String()})
 	case !c.Outcome.Releases():
-		w = orphan(w, c.orphan())
-		w.Lock.Recovery = Recovery{CaptureFailed, c.Outcome, c.Exit}
-		return w, c.Outcome, nil
+		next := orphan(w, c.orphan())
+		if full := fits(next); full != nil {
+			return w, "", fmt.Errorf("cannot keep the state of %s: %w", c.Run, full)
+		}
+		next.Lock.Recovery = Recovery{CaptureFailed, c.Outcome, c.Exit}
+		return next, c.Outcome, nil
 	}
 	if c.Outcome == job.Unchanged && c.Exit.Torn() {
 		w.State.Exit, w.State.Accepted = c.Exit, false
