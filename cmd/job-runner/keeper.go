@@ -77,6 +77,7 @@ func defineState(flags *flag.FlagSet, k *keeper.Keeper) {
 		return nil
 	})
 	flags.StringVar(&k.Settings.State, "state", contract.State, "`folder` of the state")
+	flags.StringVar(&k.Settings.Logs, "logs", contract.Logs, "`folder` of the template's log files")
 	flags.StringVar(&k.Settings.Scratch, "scratch", "/orcon/scratch", "`folder` of the keeper's own")
 	flags.Int64Var(&k.Settings.Limit, "limit", 64<<20, "`bytes` that the state may have as an archive")
 	flags.DurationVar(&k.Settings.Checkpoint, "checkpoint", 30*time.Second, "`time` between checkpoints")

@@ -35,8 +35,8 @@ type Keeper struct {
 
 // Settings are those of the template and of the runner.
 type Settings struct {
-	// State is the folder of the state, Scratch one of the keeper's own.
-	State, Scratch string
+	// State is the folder of the state, Logs that of the template's log files ("" for none), Scratch one of the keeper's own.
+	State, Logs, Scratch string
 	// Exclude is not a part of the state.
 	Exclude state.Exclude
 	// Limit is the size of the plain archive in bytes.
@@ -90,13 +90,13 @@ func (k *Keeper) Run(ctx context.Context) error {
 		}
 	}
 	carried := make(chan struct{})
-	finish := make(chan struct{})
+	finish := make(chan bool, 1)
 	go func() {
 		defer close(carried)
 		run.carry(ctx, finish)
 	}()
 	process, err := run.follow(ctx)
-	close(finish)
+	finish <- err == nil && process.Ran && process.Code != contract.Vanished
 	if err == nil {
 		err = run.conclude(ctx, process)
 	}

@@ -31,6 +31,8 @@ type run struct {
 	acknowledged time.Duration
 	// due is why the template must be stopped; "" for no reason.
 	due string
+	// left is the number of log files that are not carried.
+	left int
 	// vanished is when the shim was first missed.
 	vanished time.Duration
 }

@@ -21,7 +21,6 @@ const (
 	claimantName     = "claimant"
 	generationPrefix = "generation-"
 	statePrefix      = "state-"
-	logPrefix        = "log-"
 )
 
 // maxClaimant is how long the ID of a claimant may be, in bytes.
