@@ -100,7 +100,7 @@ func (b *bench) newPod(t require.TestingT, uid, run string) *pod {
 	}))
 	b.Add(run, serve.Caller{Workspace: uid, Run: who, Claimant: workspace.Claimant{ID: "pod-" + run, Where: "node"}}, serve.Run{})
 	p := &pod{b, uid, run, filepath.Join(b.folder, run)}
-	for _, name := range []string{"state", "scratch", "exchange", "work"} {
+	for _, name := range []string{"state", "scratch", "exchange", "work", "logs"} {
 		require.NoError(t, os.MkdirAll(filepath.Join(p.folder, name), 0o700))
 	}
 	require.NoError(t, os.WriteFile(p.path("token"), []byte(run), 0o600))
@@ -129,7 +129,7 @@ func (p *pod) start(ctx context.Context, t require.TestingT, args ...string) *ch
 	require.NoError(t, err)
 	defer log.Close()
 	c := &child{exec.CommandContext(ctx, os.Args[0]), make(chan struct{})}
-	c.Env = append(os.Environ(), command+"="+string(text), "STATE="+p.path("state"), "BASE="+p.folder)
+	c.Env = append(os.Environ(), command+"="+string(text), "STATE="+p.path("state"), "LOGS="+p.path("logs"), "BASE="+p.folder)
 	c.Stderr = log
 	require.NoError(t, c.Start())
 	go func() {
@@ -142,7 +142,7 @@ func (p *pod) start(ctx context.Context, t require.TestingT, args ...string) *ch
 // keeper starts the keeper, shim the shim with a shell script.
 func (p *pod) keeper(ctx context.Context, t require.TestingT) *child {
 	return p.start(ctx, t, "keeper", "--run", p.run, "--place", "pod-"+p.run, "--address", "http://"+p.address, "--token", p.path("token"),
-		"--exchange", p.path("exchange"), "--state", p.path("state"), "--scratch", p.path("scratch"), "--renew", "100ms",
+		"--exchange", p.path("exchange"), "--state", p.path("state"), "--logs", p.path("logs"), "--scratch", p.path("scratch"), "--renew", "100ms",
 		"--checkpoint", "50ms", "--retry", "20ms", "--timeout", "5s", "--drain", "2s")
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/logs"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
 )
 
@@ -56,15 +57,35 @@ func TestRuns(t *testing.T) {
 		assert.Equal(t, contract.Success, k.code(), run)
 	}
 	assert.Equal(t, int64(2), b.Workspace("w").State.Number)
-	all, err := b.store.List(t.Context(), "w")
+}
+
+// JOBS.md J11: what a run writes to its output and below /logs is read when its pod is gone, whole and by its names.
+func TestLogs(t *testing.T) {
+	b := newBench(t)
+	p := b.newPod(t, "w", "r")
+	k := p.keeper(t.Context(), t)
+	s := p.shim(t.Context(), t, `echo hello; echo problem >&2; mkdir $LOGS/sub; echo one > "$LOGS/sub/a b.log"; head -c 3000000 /dev/zero > $LOGS/burst`)
+	assert.Zero(t, s.code())
+	assert.Zero(t, k.code())
+	require.NoError(t, os.RemoveAll(p.folder))
+	run := logs.Attempt{Workspace: "w", Fence: 1}
+	names, err := logs.List(t.Context(), b.store, run)
 	require.NoError(t, err)
-	var logs int
-	for _, one := range all {
-		if strings.HasPrefix(one.Key.Name, "log-stdout-") {
-			logs++
+	assert.Equal(t, []string{"/logs/burst", "/logs/sub/a b.log", "stderr", "stdout"}, names)
+	for name, want := range map[string]string{
+		"stdout": "hello\n", "stderr": "problem\n", "/logs/sub/a b.log": "one\n", "/logs/burst": strings.Repeat("\x00", 3000000),
+	} {
+		r, err := logs.NewReader(b.store, run, name)
+		require.NoError(t, err)
+		var text strings.Builder
+		for p, err := range r.Pieces(t.Context()) {
+			require.NoError(t, err)
+			text.Write(p.Content)
 		}
+		assert.True(t, text.String() == want, "%s: %d bytes", name, text.Len())
+		assert.Empty(t, r.Holes())
+		assert.True(t, r.Ended(), name)
 	}
-	assert.Equal(t, 2, logs, "the output of each run")
 }
 
 // JOBS.md J10: a second pod of a Run starts nothing.

@@ -89,6 +89,7 @@ var mayImport = map[string]string{
 	"controller/content":             "domain/bundle domain/destination domain/openshift controller/adapter",
 	"controller/fleet":               "domain controller/api/bundle/v1alpha1 controller/api/convert/bundle controller/api/convert/value controller/api/fleet/v1alpha1 controller/adapter/kube/object controller/content controller/supply " + watched + " " + kubeClient,
 	"controller/job/executor":        "domain/job domain/job/run",
+	"controller/job/logs":            "controller/adapter/blob domain/job/log",
 	"controller/job/serve":           "controller/adapter/blob controller/api/runner domain/job domain/job/contract domain/job/log domain/job/workspace github.com/golang/glog",
 	"controller/keeper":              "controller/adapter/archive/state controller/adapter/blob controller/keeper/backend controller/keeper/chunk controller/keeper/exchange domain/job domain/job/contract domain/job/log domain/retry github.com/golang/glog golang.org/x/sys/unix",
 	"controller/keeper/backend":      "domain/job/contract",
