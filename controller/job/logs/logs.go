@@ -93,31 +93,37 @@ func NewReader(s Store, a Attempt, name string) (*Reader, error) {
 // counts as read.
 func (r *Reader) Pieces(ctx context.Context) iter.Seq2[Piece, error] {
 	return func(yield func(Piece, error) bool) {
-		failed := func(err error) { yield(Piece{}, fmt.Errorf("cannot read the log: %w", err)) }
 		chunks, err := r.store.Below(ctx, r.attempt.Workspace, r.attempt.Fence, log.Prefix+r.stream+"-")
-		if err != nil {
-			failed(err)
-			return
-		}
 		for _, one := range chunks {
-			stream, number, err := log.ParseKey(one.Key.Name)
-			if err != nil || stream != r.stream || number < r.reading.Next() {
-				continue
+			var p *Piece
+			if p, err = r.piece(ctx, one.Key); err != nil {
+				break
 			}
-			head, content, err := fetch(ctx, r.store, one.Key)
-			if err != nil {
-				failed(err)
+			if p != nil && !yield(*p, nil) {
 				return
 			}
-			next, missing, known := r.reading.Add(number, head, len(content))
-			if r.reading = next; known {
-				continue
-			}
-			if !yield(Piece{missing, content}, nil) {
-				return
-			}
+		}
+		if err != nil {
+			yield(Piece{}, fmt.Errorf("cannot read the log: %w", err))
 		}
 	}
+}
+
+// piece returns the piece of a chunk; nil if it was read before, or is of another stream.
+func (r *Reader) piece(ctx context.Context, key blob.Key) (*Piece, error) {
+	stream, number, err := log.ParseKey(key.Name)
+	if err != nil || stream != r.stream || number < r.reading.Next() {
+		return nil, nil //nolint:nilerr,nilnil // another stream's
+	}
+	head, content, err := fetch(ctx, r.store, key)
+	if err != nil {
+		return nil, err
+	}
+	next, missing, known := r.reading.Add(number, head, len(content))
+	if r.reading = next; known {
+		return nil, nil //nolint:nilnil // it follows the end
+	}
+	return &Piece{missing, content}, nil
 }
 
 // Holes returns what is missing so far, by the numbers of chunks.

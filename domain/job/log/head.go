@@ -2,10 +2,10 @@ package log
 
 import (
 	"bytes"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"strings"
 )
 
@@ -72,14 +72,39 @@ func Decode(stored []byte) (Head, []byte, error) {
 	return h, content, nil
 }
 
-// EscapeName returns the name of a file as text without spaces, control characters and bytes that are no UTF-8.
-func EscapeName(name string) string { return url.PathEscape(name) }
+// plain are the bytes of a name that stay as they are when it is escaped.
+const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/"
+
+// EscapeName returns the name of a file as text that a header may have: other bytes than letters, digits and -._~/ are
+// %XX.
+func EscapeName(name string) string {
+	var text strings.Builder
+	for _, b := range []byte(name) {
+		if strings.IndexByte(plain, b) >= 0 {
+			text.WriteByte(b)
+			continue
+		}
+		fmt.Fprintf(&text, "%%%02X", b)
+	}
+	return text.String()
+}
 
 // UnescapeName reads what EscapeName has written, and nothing else.
 func UnescapeName(text string) (string, error) {
-	name, err := url.PathUnescape(text)
-	if err != nil || EscapeName(name) != text {
-		return "", fmt.Errorf("cannot read the escaped name %.100q: write each byte but letters and digits as %%XX", text)
+	var name []byte
+	for rest := text; rest != ""; {
+		if rest[0] != '%' {
+			name, rest = append(name, rest[0]), rest[1:]
+			continue
+		}
+		b, err := hex.DecodeString(rest[1:min(len(rest), 3)])
+		if err != nil || len(b) == 0 {
+			break // what was read so far is not the text
+		}
+		name, rest = append(name, b...), rest[3:]
 	}
-	return name, CheckName(name)
+	if EscapeName(string(name)) != text {
+		return "", fmt.Errorf("cannot read the escaped name %.100q: write each byte but letters, digits and -._~/ as %%XX", text)
+	}
+	return string(name), CheckName(string(name))
 }

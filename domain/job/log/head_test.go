@@ -41,6 +41,14 @@ func TestNames(t *testing.T) {
 	require.Error(t, log.Head{Position: -1}.Check("stdout"))
 }
 
+// Only one text is the escaped form of a name.
+func TestUnescapeName(t *testing.T) {
+	for _, text := range []string{"%", "%2", "%2g", "%41", "a b", "a%2fb", "%2F", "ä", "a%"} {
+		_, err := log.UnescapeName(text)
+		assert.Error(t, err, text)
+	}
+}
+
 // A person names a stream by its path.
 func TestParseStream(t *testing.T) {
 	for text, want := range map[string]string{"stdout": "stdout", "stderr": "stderr", "/logs/a/b.log": log.StreamOf("a/b.log")} {

@@ -117,7 +117,7 @@ func TestCrowded(t *testing.T) {
 
 	w.Lock = Lock{}
 	require.ErrorIs(t, w.Startable(Extent{}), ErrWaits)
-	require.ErrorContains(t, w.Startable(Extent{}), "1023 states that are no generation wait for a decision: look at them with `orcon job state show ns/w`")
+	require.ErrorContains(t, w.Startable(Extent{}), "1023 orphans wait for a decision: look at them with `orcon job state show ns/w`")
 	assert.True(t, w.Crowded())
 	assert.Equal(t, NeedsAccept, w.Phase(Extent{}))
 	for n := 0; w.Crowded(); n++ {

@@ -34,7 +34,7 @@ func Meanings() []condition.Meaning {
 			Cure: "wait for it, or cancel the JobRun"},
 		{Type: condition.Stalled, Reason: string(NeedsRecovery), Means: "a run is lost; its process may still run, and its template is exclusive",
 			Cure: "see that it no longer runs, then decide with the command in the message"},
-		{Type: condition.Stalled, Reason: string(NeedsAccept), Means: "the process that left the state was killed, so that it may be incomplete; or a thousand states wait for a decision",
+		{Type: condition.Stalled, Reason: string(NeedsAccept), Means: "the process that left the state was killed, so that it may be incomplete; or a thousand orphans wait for a decision",
 			Cure: "look at what waits, then accept it, go back or discard it with the commands in the message"},
 		{Type: condition.Stalled, Reason: string(StoreAhead),
 			Means: "the store holds more than the JobWorkspace knows, as after the restore of an older object",
