@@ -24,15 +24,22 @@ const (
 // lag returns how long to wait before output is carried away again.
 func lag(passed time.Duration) time.Duration { return max(carryEvery, passed/carryShare) }
 
+// cargo is the output of one run, and how it is carried away.
+type cargo struct {
+	run *run
+	// left is the number of log files that are not carried.
+	left int
+}
+
 // carry carries the output away until finish has a value, then the rest of it within a time. The value reports whether
 // the output has come to its end, so that nothing of it was lost with its container.
-func (r *run) carry(ctx context.Context, finish <-chan bool) {
-	if r.Chunks == nil {
+func (c *cargo) carry(ctx context.Context, finish <-chan bool) {
+	if c.run.Chunks == nil {
 		return
 	}
 	began, whole := time.Now(), false
 	for going := true; going; {
-		r.carryAll(ctx)
+		c.all(ctx)
 		select {
 		case <-ctx.Done():
 			return
@@ -41,78 +48,78 @@ func (r *run) carry(ctx context.Context, finish <-chan bool) {
 			going = false
 		}
 	}
-	bounded, end := context.WithTimeout(ctx, r.Settings.Drain)
+	bounded, end := context.WithTimeout(ctx, c.run.Settings.Drain)
 	defer end()
-	for !r.carryAll(bounded) || whole && !r.endAll(bounded) {
+	for !c.all(bounded) || whole && !c.end(bounded) {
 		select {
 		case <-bounded.Done():
-			glog.Errorf("cannot carry all output away within %s: the end of the log is missing", r.Settings.Drain)
+			glog.Errorf("cannot carry all output away within %s: the end of the log is missing", c.run.Settings.Drain)
 			return
-		case <-time.After(r.pause(1)):
+		case <-time.After(c.run.pause(1)):
 		}
 	}
 }
 
 // outputs returns the carriers of the standard output and error.
-func (r *run) outputs() (all []chunk.Carrier) {
+func (c *cargo) outputs() (all []chunk.Carrier) {
 	for _, stream := range []string{log.Stdout, log.Stderr} {
 		all = append(all, chunk.Carrier{
-			Output: r.Exchange.Output(), Stream: stream, Scratch: r.Settings.Scratch, Fence: r.hold.Fence, Sink: r.Chunks, Size: chunkSize,
+			Output: c.run.Exchange.Output(), Stream: stream, Scratch: c.run.Settings.Scratch, Fence: c.run.hold.Fence, Sink: c.run.Chunks,
+			Size: chunkSize,
 		})
 	}
 	return all
 }
 
 // files returns the carrier of the log files.
-func (r *run) files() *chunk.Files {
-	return &chunk.Files{Folder: r.Settings.Logs, Scratch: r.Settings.Scratch, Fence: r.hold.Fence, Sink: r.Chunks, Size: chunkSize}
+func (c *cargo) files() *chunk.Files {
+	return &chunk.Files{
+		Folder: c.run.Settings.Logs, Scratch: c.run.Settings.Scratch, Fence: c.run.hold.Fence, Sink: c.run.Chunks, Size: chunkSize,
+	}
 }
 
-// carryAll carries what is there. It reports whether nothing is left.
-func (r *run) carryAll(ctx context.Context) bool {
-	done := true
-	for _, c := range r.outputs() {
-		for ctx.Err() == nil {
-			carried, err := c.Carry(ctx)
-			if err != nil {
-				glog.Warningf("%v", err)
-				done = false
-			}
-			if !carried {
-				break
-			}
+// all carries what is there. It reports whether nothing is left.
+func (c *cargo) all(ctx context.Context) bool {
+	var failed error
+	for _, output := range c.outputs() {
+		for carried := true; carried && ctx.Err() == nil; {
+			var err error
+			carried, err = output.Carry(ctx)
+			failed = errors.Join(failed, err)
 		}
 	}
-	if r.Settings.Logs != "" {
-		left, err := r.files().Carry(ctx)
-		if err != nil {
-			glog.Warningf("%v", err)
-			done = false
-		}
-		r.leave(left)
+	if c.run.Settings.Logs != "" {
+		left, err := c.files().Carry(ctx)
+		failed = errors.Join(failed, err)
+		c.leave(left)
 	}
-	return done && ctx.Err() == nil
+	return c.done(failed) && ctx.Err() == nil
 }
 
 // leave reports files that are not carried, when there are more of them than before.
-func (r *run) leave(files []string) {
-	if len(files) <= r.left {
+func (c *cargo) leave(files []string) {
+	if len(files) <= c.left {
 		return
 	}
-	r.left = len(files)
-	glog.Errorf("%d files below %s are not stored, such as %q: at most %d are: write into fewer ones", len(files), r.Settings.Logs,
+	c.left = len(files)
+	glog.Errorf("%d files below %s are not stored, such as %q: at most %d are: write into fewer ones", len(files), c.run.Settings.Logs,
 		files[0], log.MaxFiles)
 }
 
-// endAll marks the end of all that was carried. It reports whether that is done.
-func (r *run) endAll(ctx context.Context) bool {
+// end marks the end of all that was carried. It reports whether that is done.
+func (c *cargo) end(ctx context.Context) bool {
 	var err error
-	for _, c := range r.outputs() {
-		err = errors.Join(err, c.End(ctx))
+	for _, output := range c.outputs() {
+		err = errors.Join(err, output.End(ctx))
 	}
-	if r.Settings.Logs != "" {
-		err = errors.Join(err, r.files().End(ctx))
+	if c.run.Settings.Logs != "" {
+		err = errors.Join(err, c.files().End(ctx))
 	}
+	return c.done(err)
+}
+
+// done reports whether there was no error.
+func (c *cargo) done(err error) bool {
 	if err != nil {
 		glog.Warningf("%v", err)
 	}

@@ -61,7 +61,7 @@ const look = 20 * time.Millisecond
 // Run returns when the run has ended and its end is recorded, with an error if the state is not safe, or at the end of
 // the context, after which another keeper goes on.
 func (k *Keeper) Run(ctx context.Context) error {
-	alive, err := k.Exchange.LockKeeper()
+	alive, err := k.Exchange.Keeper().Lock()
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 	finish := make(chan bool, 1)
 	go func() {
 		defer close(carried)
-		run.carry(ctx, finish)
+		(&cargo{run: run}).carry(ctx, finish)
 	}()
 	process, err := run.follow(ctx)
 	finish <- err == nil && process.Ran && process.Code != contract.Vanished

@@ -31,8 +31,6 @@ type run struct {
 	acknowledged time.Duration
 	// due is why the template must be stopped; "" for no reason.
 	due string
-	// left is the number of log files that are not carried.
-	left int
 	// vanished is when the shim was first missed.
 	vanished time.Duration
 }
@@ -227,7 +225,7 @@ const settle = time.Second
 // template with it. One that was never there is waited for, unless the keeper is stopped.
 func (r *run) look(hurried bool) (*exchange.Ended, error) {
 	// The order counts: what is written before the shim ends is seen after its end was.
-	alive, err := r.Exchange.Alive()
+	alive, err := r.Exchange.Shim().Alive()
 	if err != nil {
 		return nil, err
 	}

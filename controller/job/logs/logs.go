@@ -73,10 +73,10 @@ type Piece struct {
 
 // Reader reads one stream. It remembers how far it is, so that what has come since is read by another call of Pieces.
 type Reader struct {
-	store   Store
-	attempt Attempt
-	stream  string
-	reading log.Reading
+	store    Store
+	attempt  Attempt
+	stream   string
+	progress log.Progress
 }
 
 // NewReader returns a reader of a stream, by its name: stdout, stderr, or a file as /logs/PATH. A stream that does not
@@ -112,26 +112,26 @@ func (r *Reader) Pieces(ctx context.Context) iter.Seq2[Piece, error] {
 // piece returns the piece of a chunk; nil if it was read before, or is of another stream.
 func (r *Reader) piece(ctx context.Context, key blob.Key) (*Piece, error) {
 	stream, number, err := log.ParseKey(key.Name)
-	if err != nil || stream != r.stream || number < r.reading.Next() {
+	if err != nil || stream != r.stream || number < r.progress.Next() {
 		return nil, nil //nolint:nilerr,nilnil // another stream's
 	}
 	head, content, err := fetch(ctx, r.store, key)
 	if err != nil {
 		return nil, err
 	}
-	next, missing, known := r.reading.Add(number, head, len(content))
-	if r.reading = next; known {
+	next, missing, known := r.progress.Add(number, head, len(content))
+	if r.progress = next; known {
 		return nil, nil //nolint:nilnil // it follows the end
 	}
 	return &Piece{missing, content}, nil
 }
 
 // Holes returns what is missing so far, by the numbers of chunks.
-func (r *Reader) Holes() []log.Hole { return r.reading.Holes() }
+func (r *Reader) Holes() []log.Hole { return r.progress.Holes() }
 
 // Ended reports whether the end of the stream was read. One that has not ended although its run has is cut off: its
 // container was killed, or its store was not reached in time.
-func (r *Reader) Ended() bool { return r.reading.Ended() }
+func (r *Reader) Ended() bool { return r.progress.Ended() }
 
 // maxStored bounds what is read of a chunk, in bytes.
 const maxStored = log.MaxChunk + 8<<10

@@ -2,6 +2,8 @@ package logs_test
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"testing"
@@ -144,4 +146,45 @@ func TestDamaged(t *testing.T) {
 	for _, err := range r.Pieces(t.Context()) {
 		require.Error(t, err)
 	}
+}
+
+// failing is a store that cannot give the blobs of a name.
+type failing struct {
+	bench
+
+	name string
+}
+
+// Get implements logs.Store.
+func (f failing) Get(ctx context.Context, key blob.Key) (io.ReadCloser, error) {
+	if key.Name == f.name {
+		return nil, errors.New("the store is away")
+	}
+	return f.bench.Get(ctx, key)
+}
+
+// A store that is away for a moment leaves no hole: what was not read comes with the next call, once.
+func TestStoreIsAway(t *testing.T) {
+	b := newBench(t)
+	for number := int64(1); number <= 4; number++ {
+		b.put(t, "stdout", number, log.Head{Position: number - 1, Last: number == 4}, fmt.Sprint(number))
+	}
+	away := &failing{bench: b, name: "log-stdout-0000000003"}
+	r, err := logs.NewReader(away, attempt(), "stdout")
+	require.NoError(t, err)
+	var text string
+	var failed []error
+	for range 2 {
+		for p, err := range r.Pieces(t.Context()) {
+			if text += string(p.Content); err != nil {
+				failed = append(failed, err)
+			}
+		}
+		away.name = ""
+	}
+	assert.Equal(t, "1234", text)
+	require.Len(t, failed, 1)
+	require.ErrorContains(t, failed[0], "cannot read the log: the store is away")
+	assert.Empty(t, r.Holes())
+	assert.True(t, r.Ended())
 }

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 )
 
@@ -122,59 +121,11 @@ func (f Folder) ReadOutcome() (*Outcome, error) { return read[Outcome](f, outcom
 // Output returns the folder of the standard output and error.
 func (f Folder) Output() string { return filepath.Join(string(f), outputName) }
 
-// Lock marks the shim as alive until the file is closed or the process ends.
-func (f Folder) Lock() (*os.File, error) { return f.lock(shimLock, "the shim") }
+// Shim returns the mark of a shim that lives.
+func (f Folder) Shim() Life { return Life{filepath.Join(string(f), shimLock), "the shim"} }
 
-// LockKeeper marks the keeper as alive until the file is closed or the process ends.
-func (f Folder) LockKeeper() (*os.File, error) { return f.lock(keeperLock, "the keeper") }
-
-// Alive reports whether a shim lives.
-func (f Folder) Alive() (bool, error) { return f.locked(shimLock, "the shim") }
-
-// KeeperAlive reports whether a keeper lives.
-func (f Folder) KeeperAlive() (bool, error) { return f.locked(keeperLock, "the keeper") }
-
-func (f Folder) lock(name, what string) (*os.File, error) {
-	file, err := os.OpenFile(filepath.Join(string(f), name), os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // a fixed name
-	if err != nil {
-		return nil, fmt.Errorf("cannot mark %s as alive: %w", what, err)
-	}
-	if err := flock(file); err != nil {
-		return nil, errors.Join(fmt.Errorf("cannot mark %s as alive: another one is: %w", what, err), file.Close())
-	}
-	return file, nil
-}
-
-func (f Folder) locked(name, what string) (bool, error) {
-	file, err := os.Open(filepath.Join(string(f), name)) //nolint:gosec // a fixed name
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("cannot look for %s: %w", what, err)
-	}
-	defer file.Close() //nolint:errcheck // it is only read
-	// A shared lock, so that several that look do not take each other for the holder.
-	err = syscall.Flock(int(file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
-	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return true, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("cannot look for %s: %w", what, err)
-	}
-	return false, nil
-}
-
-// flock takes a lock. Who looks for its holder has it for a moment, so several tries are needed.
-func flock(file *os.File) (err error) {
-	for range 100 {
-		if err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err == nil {
-			return nil
-		}
-		<-time.After(time.Millisecond)
-	}
-	return err
-}
+// Keeper returns the mark of a keeper that lives.
+func (f Folder) Keeper() Life { return Life{filepath.Join(string(f), keeperLock), "the keeper"} }
 
 // write makes a file appear whole. A file that exists stays as it is.
 func write[T any](f Folder, name string, content T) error {

@@ -36,7 +36,7 @@ func (s *Shim) expire() error {
 
 // await waits for the outcome of a template that has ended. Where no keeper lives for too long, there will be none.
 func (s *Shim) await() (code int, done bool, err error) {
-	alive, err := s.Exchange.KeeperAlive()
+	alive, err := s.Exchange.Keeper().Alive()
 	switch {
 	case err != nil:
 		return contract.Unrecorded, false, err

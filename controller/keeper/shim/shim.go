@@ -63,7 +63,7 @@ func (s *Shim) Run(ctx context.Context) (code int, err error) {
 	// The kernel kills the entrypoint when the thread that started it ends.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	alive, err := s.Exchange.Lock()
+	alive, err := s.Exchange.Shim().Lock()
 	if err != nil {
 		return contract.Refused, err
 	}

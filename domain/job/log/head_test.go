@@ -63,9 +63,9 @@ func TestParseStream(t *testing.T) {
 }
 
 // JOBS.md J11: whichever chunks are lost, a reader finds each byte once, in order, and the holes with their sizes.
-func TestReading(t *testing.T) {
+func TestProgress(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var r log.Reading
+		var r log.Progress
 		position, read, missing, lost := int64(0), int64(0), int64(0), int64(0)
 		n := int64(rapid.IntRange(1, 20).Draw(t, "chunks"))
 		for number := int64(1); number <= n; number++ {
@@ -107,7 +107,7 @@ func TestReading(t *testing.T) {
 		require.Equal(t, lost, holes)
 		require.Equal(t, n+1, r.Next())
 	})
-	var r log.Reading
+	var r log.Progress
 	assert.Equal(t, int64(1), r.Next())
 	r, _, _ = r.Add(1, log.Head{}, 5)
 	assert.False(t, r.Complete(), "more may come")
