@@ -14,9 +14,12 @@ import (
 	"testing"
 	"time"
 
+	"filippo.io/age"
 	"github.com/stretchr/testify/require"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob/directory"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob/sealed"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/serve"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/serve/servetest"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
@@ -46,10 +49,15 @@ type bench struct {
 	mutex  sync.Mutex
 	server *http.Server
 	store  *directory.Store
+	// states opens the states of the store, which are encrypted.
+	states blob.Store
 }
 
 func newBench(t *testing.T) *bench {
 	b := &bench{World: &servetest.World{}, folder: t.TempDir(), address: "127.0.0.1:0"}
+	key, err := age.GenerateX25519Identity()
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(b.folder, "keys"), []byte(key.String()), 0o600))
 	require.NoError(t, b.serve())
 	t.Cleanup(func() { b.kill() })
 	return b
@@ -63,15 +71,16 @@ func (b *bench) serve() error {
 	if err != nil {
 		return err
 	}
+	states := &sealed.Store{Store: store, Keys: filepath.Join(b.folder, "keys"), Prefixes: sealed.Prefixes(), Folder: b.folder}
 	api := &serve.API{
-		Workspaces: b.Workspaces(), Runs: b.Runs(), Renewals: b.World, Callers: b.World, Store: store, Clock: time.Now,
+		Workspaces: b.Workspaces(), Runs: b.Runs(), Renewals: b.World, Callers: b.World, Store: states, Clock: time.Now,
 		Limits: serve.Limits{Blob: 8 << 20, State: 8 << 20, Uploads: 4, Folder: b.folder},
 	}
 	listener, err := net.Listen("tcp", b.address)
 	if err != nil {
 		return errors.Join(err, store.Close())
 	}
-	b.address, b.store, b.server = listener.Addr().String(), store, &http.Server{Handler: api.Handler(), ReadHeaderTimeout: time.Minute}
+	b.address, b.store, b.states, b.server = listener.Addr().String(), store, states, &http.Server{Handler: api.Handler(), ReadHeaderTimeout: time.Minute}
 	go func(s *http.Server) { _ = s.Serve(listener) }(b.server)
 	return nil
 }

@@ -2,12 +2,16 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"filippo.io/age"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob/blobtest"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/logs"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
 )
@@ -57,6 +61,9 @@ func TestRuns(t *testing.T) {
 		assert.Equal(t, contract.Success, k.code(), run)
 	}
 	assert.Equal(t, int64(2), b.Workspace("w").State.Number)
+	key, err := blob.ParseKey(b.Workspace("w").State.Key)
+	require.NoError(t, err)
+	assert.True(t, strings.HasPrefix(blobtest.Read(t, b.store, key), "age-encryption.org/"), "JOBS.md J14: it is stored encrypted")
 }
 
 // JOBS.md J11: what a run writes to its output and below /logs is read when its pod is gone, whole and by its names.
@@ -87,6 +94,33 @@ func TestLogs(t *testing.T) {
 		assert.Empty(t, r.Holes())
 		assert.True(t, r.Ended(), name)
 	}
+}
+
+// JOBS.md J14: a run whose state no key opens starts nothing and loses nothing. It goes on when the key is there.
+func TestWrongKey(t *testing.T) {
+	b := newBench(t)
+	first := b.newPod(t, "w", "r1")
+	k := first.keeper(t.Context(), t)
+	require.Zero(t, first.shim(t.Context(), t, `echo old > $STATE/a`).code())
+	require.Zero(t, k.code())
+	file := filepath.Join(b.folder, "keys")
+	right, err := os.ReadFile(file)
+	require.NoError(t, err)
+	wrong, err := age.GenerateX25519Identity()
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(file, []byte(wrong.String()+"\n"), 0o600))
+
+	p := b.newPod(t, "w", "r2")
+	k = p.keeper(t.Context(), t)
+	s := p.shim(t.Context(), t, `test $(cat $STATE/a) = old`)
+	require.NoError(t, wait(t.Context(), func() bool {
+		text, err := os.ReadFile(p.path("log"))
+		return err == nil && strings.Contains(string(text), "it was encrypted to another key than the 1 of "+file)
+	}))
+	assert.False(t, p.there("exchange/start"))
+	require.NoError(t, os.WriteFile(file, []byte(wrong.String()+"\n"+string(right)), 0o600))
+	assert.Zero(t, s.code(), "it has its state")
+	assert.Zero(t, k.code())
 }
 
 // JOBS.md J10: a second pod of a Run starts nothing.

@@ -171,7 +171,7 @@ func (b *bench) lines(t *testing.T, archive workspace.Blob) string {
 	}
 	key, err := blob.ParseKey(archive.Key)
 	require.NoError(t, err)
-	in, err := b.store.Get(t.Context(), key)
+	in, err := b.states.Get(t.Context(), key)
 	require.NoError(t, err)
 	defer in.Close()
 	file, err := os.Create(filepath.Join(t.TempDir(), "archive"))

@@ -117,6 +117,7 @@ var mayImport = map[string]string{
 	"controller/adapter/blob":                   "",
 	"controller/adapter/blob/directory":         "controller/adapter/blob",
 	"controller/adapter/blob/s3":                "controller/adapter/blob github.com/minio/minio-go/v7",
+	"controller/adapter/blob/sealed":            "controller/adapter/blob filippo.io/age",
 	"controller/adapter/certificate/revocation": "domain/application " + kubeClient,
 	"controller/adapter/certificate":            "domain controller/adapter/certificate/revocation github.com/cert-manager/cert-manager/pkg/server/tls github.com/fsnotify/fsnotify github.com/go-logr/glogr " + kubeClient + " " + watched,
 	"controller/adapter/cluster":                "domain/bundle domain/health controller/adapter/kube/object sigs.k8s.io/structured-merge-diff/v6 " + kubeClient,

@@ -14,6 +14,8 @@ var (
 	ErrNotFound = errors.New("there is no such blob")
 	// ErrConflict is wrapped where a key has other content already.
 	ErrConflict = errors.New("the key has other content already")
+	// ErrLocked is wrapped where no key opens an encrypted blob.
+	ErrLocked = errors.New("no key opens the blob")
 )
 
 // Info is about one blob.
