@@ -26,6 +26,10 @@ func (s *Shim) execute(environment []string) error {
 	if err != nil {
 		return err
 	}
+	environment, err = s.prepare(append(os.Environ(), environment...))
+	if err != nil {
+		return err
+	}
 	if err := os.MkdirAll(s.Exchange.Output(), 0o750); err != nil {
 		return err
 	}
@@ -42,7 +46,7 @@ func (s *Shim) execute(environment []string) error {
 	if err == nil {
 		var process *os.Process
 		process, err = os.StartProcess(program, s.Command, &os.ProcAttr{
-			Dir: s.Folder, Env: append(os.Environ(), environment...), Files: []*os.File{stdin, stdout, stderr},
+			Dir: s.Folder, Env: environment, Files: []*os.File{stdin, stdout, stderr},
 			Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
 		})
 		if err == nil {

@@ -4,12 +4,16 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/tooltype"
 )
 
 // Input is everything that decides what a Run does. It is frozen when the Run is created, and kept with the state, so
 // that a destroy run needs no sources (JOBS.md J18).
 type Input struct {
-	Action string `json:"action"`
+	// Type is that of the template.
+	Type   tooltype.Type `json:"type,omitempty"`
+	Action string        `json:"action"`
 	// Image is by digest.
 	Image      string   `json:"image"`
 	Entrypoint []string `json:"entrypoint"`
