@@ -24,10 +24,14 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/serve/servetest"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
+	"gitlab.ilabt.imec.be/tengu/orcon/test/conformance"
 )
 
 // command has this program be job-runner, with its arguments as JSON.
 const command = "ORCON_TEST_COMMAND"
+
+// template has this program be the one of conformance.
+const template = "ORCON_TEST_TEMPLATE"
 
 func TestMain(m *testing.M) {
 	if text := os.Getenv(command); text != "" {
@@ -36,6 +40,9 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 		main()
+	}
+	if os.Getenv(template) != "" {
+		os.Exit(conformance.Main(os.Args[1:], os.Stdout, os.Stderr))
 	}
 	os.Exit(m.Run())
 }
