@@ -18,20 +18,20 @@ import (
 //nolint:gochecknoglobals // a flag
 var update = flag.Bool("update", false, "write the golden files")
 
-// print returns a preparation as a text.
-func print(p tooltype.Preparation) string {
-	var text strings.Builder
+// text returns a preparation as a text.
+func text(p tooltype.Preparation) string {
+	var out strings.Builder
 	for _, f := range p.Files {
-		fmt.Fprintf(&text, "-- %s --\n%s", f.Name, f.Content)
+		fmt.Fprintf(&out, "-- %s --\n%s", f.Name, f.Content)
 	}
-	fmt.Fprintln(&text, "-- environment --")
+	fmt.Fprintln(&out, "-- environment --")
 	for _, v := range p.Environment {
-		fmt.Fprintln(&text, v)
+		fmt.Fprintln(&out, v)
 	}
 	for _, s := range p.Secrets {
-		fmt.Fprintf(&text, "%s from %s\n", s.Variable, s.Path)
+		fmt.Fprintf(&out, "%s from %s\n", s.Variable, s.Path)
 	}
-	return text.String()
+	return out.String()
 }
 
 // JOBS.md J15: parameters of every type reach the tool as values, and never as expressions.
@@ -50,11 +50,11 @@ func TestPrepare(t *testing.T) {
 				require.NoError(t, err)
 				golden := filepath.Join("testdata", fmt.Sprintf("%s-%s.txt", kind, label))
 				if *update {
-					require.NoError(t, os.WriteFile(golden, []byte(print(p)), 0o600))
+					require.NoError(t, os.WriteFile(golden, []byte(text(p)), 0o600))
 				}
 				want, err := os.ReadFile(golden)
 				require.NoError(t, err)
-				assert.Equal(t, string(want), print(p))
+				assert.Equal(t, string(want), text(p))
 			})
 		}
 	}
