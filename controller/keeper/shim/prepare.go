@@ -39,7 +39,7 @@ func (s *Shim) prepare(environment []string) ([]string, error) {
 		}
 	}
 	environment = append(environment, p.Environment...)
-	for _, one := range p.Secrets {
+	for _, one := range p.Sensitive {
 		text, err := secret(one.Path)
 		if err != nil {
 			return nil, fmt.Errorf("cannot read the secret for %s: %w", one.Variable, err)

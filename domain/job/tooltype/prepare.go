@@ -17,8 +17,8 @@ type Preparation struct {
 	Files []File
 	// Environment has variables, as NAME=value.
 	Environment []string
-	// Secrets are variables whose values are in files.
-	Secrets []Secret
+	// Sensitive are variables whose values are in files.
+	Sensitive []Sensitive
 }
 
 // File is one file.
@@ -27,8 +27,8 @@ type File struct {
 	Content string
 }
 
-// Secret is a variable whose value is the content of a file.
-type Secret struct {
+// Sensitive is a variable whose value is the content of a file.
+type Sensitive struct {
 	Variable, Path string
 }
 
@@ -120,7 +120,7 @@ func openTofu(values map[string]any, in Input) (Preparation, error) {
 	p := Preparation{Environment: []string{"TF_IN_AUTOMATION=1", "TF_INPUT=0"}}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if path := fromFile(values[name], in.Secrets); path != "" {
-			p.Secrets = append(p.Secrets, Secret{"TF_VAR_" + name, path})
+			p.Sensitive = append(p.Sensitive, Sensitive{"TF_VAR_" + name, path})
 			delete(values, name)
 		}
 	}

@@ -28,7 +28,7 @@ func text(p tooltype.Preparation) string {
 	for _, v := range p.Environment {
 		fmt.Fprintln(&out, v)
 	}
-	for _, s := range p.Secrets {
+	for _, s := range p.Sensitive {
 		fmt.Fprintf(&out, "%s from %s\n", s.Variable, s.Path)
 	}
 	return out.String()
@@ -93,7 +93,7 @@ func TestSecrets(t *testing.T) {
 	} {
 		p, err := tooltype.OpenTofu.Prepare(tooltype.Input{Parameters: `{"p": ` + text + `}`, Secrets: "/s"})
 		require.NoError(t, err)
-		assert.Len(t, p.Secrets, want, text)
+		assert.Len(t, p.Sensitive, want, text)
 		assert.Equal(t, want == 0, strings.Contains(p.Files[0].Content, `"p"`), text)
 	}
 }

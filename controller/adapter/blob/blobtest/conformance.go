@@ -104,7 +104,8 @@ func index(t *testing.T, s blob.Store) {
 	below, err := s.Below(ctx, "one", 1, "")
 	require.NoError(t, err)
 	assert.Empty(t, below)
-	for _, k := range []blob.Key{key(10, "a"), key(2, "log-b"), key(2, "log-a"), key(2, "a"), key(20, "a"), {Workspace: "one-more", Fence: 7, Name: "a"}} {
+	other := blob.Key{Workspace: "one-more", Fence: 7, Name: "a"}
+	for _, k := range []blob.Key{key(10, "a"), key(2, "log-b"), key(2, "log-a"), key(2, "a"), key(20, "a"), other} {
 		require.NoError(t, s.Put(ctx, k, strings.NewReader("xyz")))
 	}
 	fences, err = s.Fences(ctx, "one")

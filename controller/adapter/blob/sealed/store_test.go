@@ -168,3 +168,26 @@ func TestHybrid(t *testing.T) {
 	require.NoError(t, s.Put(t.Context(), state, strings.NewReader("content")))
 	assert.Equal(t, "content", blobtest.Read(t, s, state))
 }
+
+// What cannot be read or written is an error, and leaves nothing in the folder.
+func TestFailures(t *testing.T) {
+	s, below := newStore(t, with(t, key(t)))
+	content := failing{strings.NewReader("")}
+	require.ErrorContains(t, s.Put(t.Context(), named("state-1"), content), "cannot encrypt blob w/0000000000000000001/state-1: the disk is gone")
+	left, err := os.ReadDir(s.Folder)
+	require.NoError(t, err)
+	assert.Empty(t, left)
+	s.Folder = "/none"
+	require.ErrorContains(t, s.Put(t.Context(), named("state-1"), strings.NewReader("x")), "cannot encrypt blob")
+	_, err = below.Get(t.Context(), named("state-1"))
+	require.ErrorIs(t, err, blob.ErrNotFound)
+}
+
+// failing is a content that cannot be read.
+type failing struct{ *strings.Reader }
+
+// Read implements io.Reader.
+func (failing) Read([]byte) (int, error) { return 0, errors.New("the disk is gone") }
+
+// WriteTo implements io.WriterTo.
+func (failing) WriteTo(io.Writer) (int64, error) { return 0, errors.New("the disk is gone") }
