@@ -13,7 +13,7 @@ import (
 // expire stops the template if no renewal was acknowledged for the time that the run may be silent: another run may
 // hold the workspace soon. The keeper does the same while it lives (JOBS-DESIGN.md 4).
 func (s *Shim) expire() error {
-	if s.terms.Lost == 0 || s.halt.begun || s.Clock()-s.terms.Acknowledged < s.terms.Lost {
+	if s.keeper.terms.Lost == 0 || s.halt.begun || s.Clock()-s.keeper.terms.Acknowledged < s.keeper.terms.Lost {
 		return nil
 	}
 	renewed, err := s.Exchange.ReadRenewed()
@@ -21,16 +21,16 @@ func (s *Shim) expire() error {
 		return err
 	}
 	if renewed != nil {
-		s.terms.Acknowledged = max(s.terms.Acknowledged, renewed.Sent)
+		s.keeper.terms.Acknowledged = max(s.keeper.terms.Acknowledged, renewed.Sent)
 	}
-	if s.Clock()-s.terms.Acknowledged < s.terms.Lost {
+	if s.Clock()-s.keeper.terms.Acknowledged < s.keeper.terms.Lost {
 		return nil
 	}
-	reason := fmt.Sprintf("no renewal was acknowledged for %s", s.terms.Lost)
-	if err := s.Exchange.WriteStop(exchange.Stop{Grace: s.terms.Grace, Reason: reason}); err != nil {
+	reason := fmt.Sprintf("no renewal was acknowledged for %s", s.keeper.terms.Lost)
+	if err := s.Exchange.WriteStop(exchange.Stop{Grace: s.keeper.terms.Grace, Reason: reason}); err != nil {
 		glog.Warningf("%v", err) // the template is stopped all the same
 	}
-	s.stop(s.terms.Grace, reason)
+	s.stop(s.keeper.terms.Grace, reason)
 	return nil
 }
 
@@ -41,10 +41,10 @@ func (s *Shim) await() (code int, done bool, err error) {
 	case err != nil:
 		return contract.Unrecorded, false, err
 	case alive:
-		s.alone = time.Time{}
-	case s.alone.IsZero():
-		s.alone = time.Now()
-	case time.Since(s.alone) > s.Patience:
+		s.keeper.since = time.Time{}
+	case s.keeper.since.IsZero():
+		s.keeper.since = time.Now()
+	case s.Patience > 0 && time.Since(s.keeper.since) > s.Patience:
 		glog.Errorf("no keeper was there for %s: the end of the run is not recorded", s.Patience)
 		return contract.Unrecorded, true, nil
 	}

@@ -27,17 +27,25 @@ type Shim struct {
 	Folder string
 	// Grace is the time between SIGTERM and SIGKILL if the container itself is stopped.
 	Grace time.Duration
-	// Patience is how long an ended template waits for a keeper if none lives.
+	// Rescue is what is kept of the working directory.
+	Rescue Rescue
+	// Patience is how long an ended template waits for a keeper if none lives; 0 for as long as it takes.
 	Patience time.Duration
 	// Clock returns the time since the machine started, as the keeper's does.
 	Clock func() time.Duration
 
-	terms   exchange.Start
-	alone   time.Time
+	keeper  absence
 	main    int
 	copies  sync.WaitGroup
 	readers []*os.File
 	halt    halt
+}
+
+// absence is what the shim needs to know while there is no keeper.
+type absence struct {
+	terms exchange.Start
+	// since is when no keeper was found; zero while one lives.
+	since time.Time
 }
 
 // halt is how far the process is stopped.
@@ -145,7 +153,7 @@ func (s *Shim) begin() error {
 	if err := s.Exchange.WriteStarted(); err != nil {
 		return err
 	}
-	s.terms = *start
+	s.keeper.terms = *start
 	if err := s.execute(start.Environment); err != nil {
 		glog.Errorf("cannot start the entrypoint %q: %v", s.Command, err)
 		message := fmt.Sprintf("cannot start the entrypoint %q: %v", s.Command, err)
@@ -171,6 +179,7 @@ func (s *Shim) supervise() error {
 		return nil
 	}
 	s.finish()
+	s.Rescue.save(s.Folder)
 	e := exchange.Ended{Code: status.ExitStatus(), Ran: true, Killed: s.halt.killed}
 	if status.Signaled() {
 		e.Code = contract.OfSignalNumber(int(status.Signal()))

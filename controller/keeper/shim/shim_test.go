@@ -22,6 +22,9 @@ import (
 // folder has this program be a shim with the rest of its arguments as the entrypoint.
 const folder = "ORCON_TEST_EXCHANGE"
 
+// rescue has it rescue files into this folder.
+const rescue = "ORCON_TEST_RESCUE"
+
 // short has it wait a short time for a keeper.
 const short = "ORCON_TEST_SHORT"
 
@@ -31,6 +34,9 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	}
 	s := shim.Shim{Exchange: exchange.Folder(at), Command: os.Args[1:], Folder: at, Grace: time.Minute, Patience: patience, Clock: keeper.BootTime}
+	if state := os.Getenv(rescue); state != "" {
+		s.Rescue = shim.Rescue{Patterns: []string{"errored.tfstate", "*.rescue", "*/*.rescue"}, State: state}
+	}
 	if text := os.Getenv(short); text != "" {
 		s.Patience = time.Second / 2
 	}
