@@ -93,16 +93,16 @@ func (a *API) extent(ctx context.Context, uid string, w workspace.Workspace) (wo
 	if err != nil || len(fences) == 0 {
 		return workspace.Extent{}, err
 	}
+	e := workspace.Extent{Fence: slices.Max(fences)}
 	var found []blob.Info
-	if highest := slices.Max(fences); highest > w.Fence {
+	if e.Fence > w.Fence {
 		found, err = a.Store.List(ctx, uid)
-	} else if w.Fence > 0 {
+	} else {
 		found, err = a.Store.Below(ctx, uid, w.Fence, generationPrefix)
 	}
 	if err != nil {
 		return workspace.Extent{}, err
 	}
-	e := workspace.Extent{Fence: slices.Max(fences)}
 	for _, one := range found {
 		text, ok := strings.CutPrefix(one.Key.Name, generationPrefix)
 		if !ok {

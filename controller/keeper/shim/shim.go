@@ -27,7 +27,7 @@ type Shim struct {
 	Folder string
 	// Grace is the time between SIGTERM and SIGKILL if the container itself is stopped.
 	Grace time.Duration
-	// Rescue is what is kept of the working directory.
+	// Rescue names the files of the working directory that are kept.
 	Rescue Rescue
 	// Patience is how long an ended template waits for a keeper if none lives; 0 for as long as it takes.
 	Patience time.Duration
@@ -41,7 +41,7 @@ type Shim struct {
 	halt    halt
 }
 
-// absence is what the shim needs to know while there is no keeper.
+// absence holds the terms by which the shim acts where there is no keeper.
 type absence struct {
 	terms exchange.Start
 	// since is when no keeper was found; zero while one lives.
