@@ -6,17 +6,20 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/tooltype"
 )
 
-// maxSecret is how large a file may be whose content becomes a variable, in bytes: the kernel's limit.
-const maxSecret = 128 << 10
+// maxSecret is how large a file may be whose content becomes a variable, in bytes. The kernel's limit is 128 KiB with
+// the name.
+const maxSecret = 120 << 10
 
 // prepare writes what the tool of a template finds in the working directory, and returns the environment with its
-// variables. It is done here, since the keeper sees neither that folder nor the template's secrets.
+// variables, which those of the template win over. It is done here, since the keeper sees neither that folder nor the
+// template's secrets.
 func (s *Shim) prepare(environment []string) ([]string, error) {
 	kind, err := tooltype.Parse(variable(environment, contract.VariableType))
 	if err != nil || kind == tooltype.Plain {
@@ -38,7 +41,7 @@ func (s *Shim) prepare(environment []string) ([]string, error) {
 			return nil, err
 		}
 	}
-	environment = append(environment, p.Environment...)
+	environment = append(p.Environment, environment...)
 	for _, one := range p.Sensitive {
 		text, err := secret(one.Path)
 		if err != nil {
@@ -47,6 +50,20 @@ func (s *Shim) prepare(environment []string) ([]string, error) {
 		environment = append(environment, one.Variable+"="+text)
 	}
 	return environment, nil
+}
+
+// unique returns an environment in which each variable is once: the last one counts.
+func unique(environment []string) (all []string) {
+	seen := map[string]bool{}
+	for _, one := range slices.Backward(environment) {
+		name, _, _ := strings.Cut(one, "=")
+		if !seen[name] {
+			all = append(all, one)
+		}
+		seen[name] = true
+	}
+	slices.Reverse(all)
+	return all
 }
 
 // variable returns the value of a variable; the last one counts.

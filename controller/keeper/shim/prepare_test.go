@@ -35,6 +35,9 @@ func TestTypes(t *testing.T) {
 		`grep -q '"size": 3' terraform.tfvars.json && ! grep -rq hunter2 . && grep -q http orcon_override.tf.json && test $TF_VAR_password = hunter2 &&
 		test $TF_INPUT = 0`)
 	assert.Equal(t, exchange.Ended{Ran: true}, ended, output(t, at, "stderr"))
+	t.Setenv("TF_INPUT", "1")
+	_, ended = typed(t, "opentofu", `{}`, nil, `test $TF_INPUT = 1 && test $TF_IN_AUTOMATION = 1`)
+	assert.Equal(t, exchange.Ended{Ran: true}, ended, "the template's own variable wins")
 	_, ended = typed(t, "ansible", `{"name": "{{ x }}"}`, nil, `grep -q '"__ansible_unsafe": "{{ x }}"' extra-vars.json`)
 	assert.Equal(t, exchange.Ended{Ran: true}, ended)
 	_, ended = typed(t, "", `{"a b": 1}`, nil, `! test -e terraform.tfvars.json && ! test -e extra-vars.json`)

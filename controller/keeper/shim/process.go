@@ -46,7 +46,7 @@ func (s *Shim) execute(environment []string) error {
 	if err == nil {
 		var process *os.Process
 		process, err = os.StartProcess(program, s.Command, &os.ProcAttr{
-			Dir: s.Folder, Env: environment, Files: []*os.File{stdin, stdout, stderr},
+			Dir: s.Folder, Env: unique(environment), Files: []*os.File{stdin, stdout, stderr},
 			Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
 		})
 		if err == nil {

@@ -34,11 +34,11 @@ func (r Rescue) save(work string) {
 	defer from.Close() //nolint:errcheck // it is only read
 	// A glob of the library would open a pipe as a folder, and wait for ever.
 	err = fs.WalkDir(from.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || !entry.Type().IsRegular() || !r.matches(name) {
-			return err
+		if err == nil && entry.Type().IsRegular() && r.matches(name) {
+			err = r.copy(from, name)
 		}
-		if err := r.copy(from, name); err != nil {
-			glog.Errorf("cannot rescue %s: %v", name, err)
+		if err != nil {
+			glog.Errorf("cannot rescue %q: %v", name, err)
 		}
 		return nil
 	})
@@ -55,7 +55,7 @@ func (r Rescue) matches(name string) bool {
 	})
 }
 
-// copy copies a file.
+// copy copies a file. What has its name in the state is replaced: it may be a pipe.
 func (r Rescue) copy(from *os.Root, name string) error {
 	in, err := from.Open(name)
 	if err != nil {
@@ -70,7 +70,10 @@ func (r Rescue) copy(from *os.Root, name string) error {
 	if err := to.MkdirAll(path.Dir(name), 0o700); err != nil {
 		return err
 	}
-	out, err := to.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err := to.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	out, err := to.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}

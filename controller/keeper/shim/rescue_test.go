@@ -3,6 +3,7 @@ package shim_test
 import (
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -20,7 +21,8 @@ func TestRescue(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "outside")
 	require.NoError(t, os.WriteFile(outside, []byte("secret"), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(state, "errored.tfstate"), []byte("an older and longer one"), 0o600))
-	start(t, at, "sh", "-c", "echo state > errored.tfstate; mkdir sub; echo x > sub/a.rescue; echo x > other; ln -s "+outside+" link.rescue; "+
+	require.NoError(t, syscall.Mkfifo(filepath.Join(state, "pipe.tfstate"), 0o600))
+	start(t, at, "sh", "-c", "echo x > pipe.tfstate; echo state > errored.tfstate; mkdir sub; echo x > sub/a.rescue; echo x > other; ln -s "+outside+" link.rescue; "+
 		"mkfifo pipe.rescue; mkdir folder.rescue; exit 3")
 	require.NoError(t, at.WriteStart(exchange.Start{}))
 	assert.Equal(t, exchange.Ended{Code: 3, Ran: true}, wait(t, at))
@@ -28,7 +30,10 @@ func TestRescue(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "state\n", string(text))
 	assert.FileExists(t, filepath.Join(state, "sub", "a.rescue"))
+	info, err := os.Lstat(filepath.Join(state, "pipe.tfstate"))
+	require.NoError(t, err)
+	assert.True(t, info.Mode().IsRegular(), "nobody waits for a reader of a pipe")
 	entries, err := os.ReadDir(state)
 	require.NoError(t, err)
-	assert.Len(t, entries, 2)
+	assert.Len(t, entries, 3)
 }

@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	}
 	s := shim.Shim{Exchange: exchange.Folder(at), Command: os.Args[1:], Folder: at, Grace: time.Minute, Patience: patience, Clock: keeper.BootTime}
 	if state := os.Getenv(rescue); state != "" {
-		s.Rescue = shim.Rescue{Patterns: []string{"errored.tfstate", "*.rescue", "*/*.rescue"}, State: state}
+		s.Rescue = shim.Rescue{Patterns: []string{"*.tfstate", "*.rescue", "*/*.rescue"}, State: state}
 	}
 	if text := os.Getenv(short); text != "" {
 		s.Patience = time.Second / 2
@@ -108,7 +108,8 @@ func output(t *testing.T, at exchange.Folder, name string) string {
 
 // JOBS.md J15: the entrypoint finds its environment, an empty input, and its output is kept apart.
 func TestRun(t *testing.T) {
-	at, ended, code := run(t, "sh", "-c", `cat; echo "$NAME"; echo problem >&2; exit 7`)
+	t.Setenv("NAME", "another")
+	at, ended, code := run(t, "sh", "-c", `cat; echo "$NAME"; test $(tr '\0' '\n' < /proc/$$/environ | grep -c ^NAME=) = 1 && echo problem >&2; exit 7`)
 	assert.Equal(t, exchange.Ended{Code: 7, Ran: true}, ended)
 	assert.Equal(t, 7, code)
 	assert.Equal(t, "value\n", output(t, at, "stdout"))
