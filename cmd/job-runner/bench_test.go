@@ -14,17 +14,24 @@ import (
 	"testing"
 	"time"
 
+	"filippo.io/age"
 	"github.com/stretchr/testify/require"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob/directory"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob/sealed"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/serve"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/serve/servetest"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
+	"gitlab.ilabt.imec.be/tengu/orcon/test/conformance"
 )
 
 // command has this program be job-runner, with its arguments as JSON.
 const command = "ORCON_TEST_COMMAND"
+
+// template has this program be the one of conformance.
+const template = "ORCON_TEST_TEMPLATE"
 
 func TestMain(m *testing.M) {
 	if text := os.Getenv(command); text != "" {
@@ -33,6 +40,9 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 		main()
+	}
+	if os.Getenv(template) != "" {
+		os.Exit(conformance.Main(os.Args[1:], os.Stdout, os.Stderr))
 	}
 	os.Exit(m.Run())
 }
@@ -46,10 +56,15 @@ type bench struct {
 	mutex  sync.Mutex
 	server *http.Server
 	store  *directory.Store
+	// states opens the states of the store, which are encrypted.
+	states blob.Store
 }
 
 func newBench(t *testing.T) *bench {
 	b := &bench{World: &servetest.World{}, folder: t.TempDir(), address: "127.0.0.1:0"}
+	key, err := age.GenerateX25519Identity()
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(b.folder, "keys"), []byte(key.String()), 0o600))
 	require.NoError(t, b.serve())
 	t.Cleanup(func() { b.kill() })
 	return b
@@ -63,15 +78,16 @@ func (b *bench) serve() error {
 	if err != nil {
 		return err
 	}
+	states := &sealed.Store{Store: store, Keys: filepath.Join(b.folder, "keys"), Prefixes: sealed.Prefixes(), Folder: b.folder}
 	api := &serve.API{
-		Workspaces: b.Workspaces(), Runs: b.Runs(), Renewals: b.World, Callers: b.World, Store: store, Clock: time.Now,
+		Workspaces: b.Workspaces(), Runs: b.Runs(), Renewals: b.World, Callers: b.World, Store: states, Clock: time.Now,
 		Limits: serve.Limits{Blob: 8 << 20, State: 8 << 20, Uploads: 4, Folder: b.folder},
 	}
 	listener, err := net.Listen("tcp", b.address)
 	if err != nil {
 		return errors.Join(err, store.Close())
 	}
-	b.address, b.store, b.server = listener.Addr().String(), store, &http.Server{Handler: api.Handler(), ReadHeaderTimeout: time.Minute}
+	b.address, b.store, b.states, b.server = listener.Addr().String(), store, states, &http.Server{Handler: api.Handler(), ReadHeaderTimeout: time.Minute}
 	go func(s *http.Server) { _ = s.Serve(listener) }(b.server)
 	return nil
 }
@@ -100,7 +116,7 @@ func (b *bench) newPod(t require.TestingT, uid, run string) *pod {
 	}))
 	b.Add(run, serve.Caller{Workspace: uid, Run: who, Claimant: workspace.Claimant{ID: "pod-" + run, Where: "node"}}, serve.Run{})
 	p := &pod{b, uid, run, filepath.Join(b.folder, run)}
-	for _, name := range []string{"state", "scratch", "exchange", "work"} {
+	for _, name := range []string{"state", "scratch", "exchange", "work", "logs"} {
 		require.NoError(t, os.MkdirAll(filepath.Join(p.folder, name), 0o700))
 	}
 	require.NoError(t, os.WriteFile(p.path("token"), []byte(run), 0o600))
@@ -129,7 +145,7 @@ func (p *pod) start(ctx context.Context, t require.TestingT, args ...string) *ch
 	require.NoError(t, err)
 	defer log.Close()
 	c := &child{exec.CommandContext(ctx, os.Args[0]), make(chan struct{})}
-	c.Env = append(os.Environ(), command+"="+string(text), "STATE="+p.path("state"), "BASE="+p.folder)
+	c.Env = append(os.Environ(), command+"="+string(text), "STATE="+p.path("state"), "LOGS="+p.path("logs"), "BASE="+p.folder)
 	c.Stderr = log
 	require.NoError(t, c.Start())
 	go func() {
@@ -142,7 +158,7 @@ func (p *pod) start(ctx context.Context, t require.TestingT, args ...string) *ch
 // keeper starts the keeper, shim the shim with a shell script.
 func (p *pod) keeper(ctx context.Context, t require.TestingT) *child {
 	return p.start(ctx, t, "keeper", "--run", p.run, "--place", "pod-"+p.run, "--address", "http://"+p.address, "--token", p.path("token"),
-		"--exchange", p.path("exchange"), "--state", p.path("state"), "--scratch", p.path("scratch"), "--renew", "100ms",
+		"--exchange", p.path("exchange"), "--state", p.path("state"), "--logs", p.path("logs"), "--scratch", p.path("scratch"), "--renew", "100ms",
 		"--checkpoint", "50ms", "--retry", "20ms", "--timeout", "5s", "--drain", "2s")
 }
 

@@ -66,7 +66,7 @@ func defineRun(flags *flag.FlagSet, k *keeper.Keeper, c *jobsapi.Client, trust *
 	flags.StringVar(&c.TokenFile, "token", "/orcon/identity/token", "`file` of the run's token, read for each call")
 	flags.DurationVar(&c.Timeout, "timeout", 30*time.Second, "`time` that a call without content may take")
 	flags.DurationVar(&k.Settings.Renew, "renew", 10*time.Second, "`time` between renewals")
-	flags.DurationVar(&k.Settings.Retry, "retry", time.Second, "`time` before a call is repeated that failed")
+	flags.DurationVar(&k.Settings.Retry, "retry", 10*time.Second, "longest `time` before a call is repeated that failed")
 	flags.DurationVar(&k.Settings.Drain, "drain", 30*time.Second, "`time` that an ended run may take for the rest of its output")
 }
 
@@ -78,6 +78,7 @@ func defineState(flags *flag.FlagSet, k *keeper.Keeper) {
 		return nil
 	})
 	flags.StringVar(&k.Settings.State, "state", contract.State, "`folder` of the state")
+	flags.StringVar(&k.Settings.Logs, "logs", contract.Logs, "`folder` of the template's log files")
 	flags.StringVar(&k.Settings.Scratch, "scratch", "/orcon/scratch", "`folder` of the keeper's own")
 	flags.Int64Var(&k.Settings.Limit, "limit", 64<<20, "`bytes` that the state may have as an archive")
 	flags.DurationVar(&k.Settings.Checkpoint, "checkpoint", 30*time.Second, "`time` between checkpoints")

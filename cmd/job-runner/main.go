@@ -42,7 +42,8 @@ Exit codes:
   65       the keeper did not let the template start: its log has the reason
   66       the container ended before its process reported an exit code
   67       the command line is wrong
-  68       the keeper could not record the end of the run: its log has the reason
+  68       the end of the run is not recorded: the keeper could not, and its log has the
+           reason, or no keeper was there (shim)
   128 + N  signal N ended the template
 
 See job-runner keeper --help and job-runner shim --help for the flags.

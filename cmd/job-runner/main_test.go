@@ -2,12 +2,17 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"filippo.io/age"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob/blobtest"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/logs"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
 )
 
@@ -57,15 +62,66 @@ func TestRuns(t *testing.T) {
 		assert.Equal(t, contract.Success, k.code(), run)
 	}
 	assert.Equal(t, int64(2), b.Workspace("w").State.Number)
-	all, err := b.store.List(t.Context(), "w")
+	key, err := blob.ParseKey(b.Workspace("w").State.Key)
 	require.NoError(t, err)
-	var logs int
-	for _, one := range all {
-		if strings.HasPrefix(one.Key.Name, "log-stdout-") {
-			logs++
+	assert.True(t, strings.HasPrefix(blobtest.Read(t, b.store, key), "age-encryption.org/"), "JOBS.md J14: it is stored encrypted")
+}
+
+// JOBS.md J11: what a run writes to its output and below /logs is read when its pod is gone, whole and by its names.
+func TestLogs(t *testing.T) {
+	b := newBench(t)
+	p := b.newPod(t, "w", "r")
+	k := p.keeper(t.Context(), t)
+	s := p.shim(t.Context(), t, `echo hello; echo problem >&2; mkdir $LOGS/sub; echo one > "$LOGS/sub/a b.log"; head -c 3000000 /dev/zero > $LOGS/burst`)
+	assert.Zero(t, s.code())
+	assert.Zero(t, k.code())
+	require.NoError(t, os.RemoveAll(p.folder))
+	run := logs.Attempt{Workspace: "w", Fence: 1}
+	names, err := logs.List(t.Context(), b.store, run)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"/logs/burst", "/logs/sub/a b.log", "stderr", "stdout"}, names)
+	for name, want := range map[string]string{
+		"stdout": "hello\n", "stderr": "problem\n", "/logs/sub/a b.log": "one\n", "/logs/burst": strings.Repeat("\x00", 3000000),
+	} {
+		r, err := logs.NewReader(b.store, run, name)
+		require.NoError(t, err)
+		var text strings.Builder
+		for p, err := range r.Pieces(t.Context()) {
+			require.NoError(t, err)
+			text.Write(p.Content)
 		}
+		assert.Len(t, text.String(), len(want), name)
+		assert.True(t, strings.HasPrefix(text.String(), want), name)
+		assert.Empty(t, r.Holes())
+		assert.True(t, r.Ended(), name)
 	}
-	assert.Equal(t, 2, logs, "the output of each run")
+}
+
+// JOBS.md J14: a run whose state no key opens starts nothing and loses nothing. It goes on when the key is there.
+func TestWrongKey(t *testing.T) {
+	b := newBench(t)
+	first := b.newPod(t, "w", "r1")
+	k := first.keeper(t.Context(), t)
+	require.Zero(t, first.shim(t.Context(), t, `echo old > $STATE/a`).code())
+	require.Zero(t, k.code())
+	file := filepath.Join(b.folder, "keys")
+	right, err := os.ReadFile(file)
+	require.NoError(t, err)
+	wrong, err := age.GenerateX25519Identity()
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(file, []byte(wrong.String()+"\n"), 0o600))
+
+	p := b.newPod(t, "w", "r2")
+	k = p.keeper(t.Context(), t)
+	s := p.shim(t.Context(), t, `test $(cat $STATE/a) = old`)
+	require.NoError(t, wait(t.Context(), func() bool {
+		text, err := os.ReadFile(p.path("log"))
+		return err == nil && strings.Contains(string(text), "it was encrypted to another key than the 1 of "+file)
+	}))
+	assert.False(t, p.there("exchange/start"))
+	require.NoError(t, os.WriteFile(file, []byte(wrong.String()+"\n"+string(right)), 0o600))
+	assert.Zero(t, s.code(), "it has its state")
+	assert.Zero(t, k.code())
 }
 
 // JOBS.md J10: a second pod of a Run starts nothing.

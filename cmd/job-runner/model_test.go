@@ -169,9 +169,16 @@ func (b *bench) lines(t *testing.T, archive workspace.Blob) string {
 	if archive.Key == "" {
 		return ""
 	}
+	text, err := os.ReadFile(filepath.Join(b.restored(t, archive), "lines"))
+	require.NoError(t, err)
+	return string(text)
+}
+
+// restored returns a folder with a stored state.
+func (b *bench) restored(t *testing.T, archive workspace.Blob) string {
 	key, err := blob.ParseKey(archive.Key)
 	require.NoError(t, err)
-	in, err := b.store.Get(t.Context(), key)
+	in, err := b.states.Get(t.Context(), key)
 	require.NoError(t, err)
 	defer in.Close()
 	file, err := os.Create(filepath.Join(t.TempDir(), "archive"))
@@ -181,7 +188,5 @@ func (b *bench) lines(t *testing.T, archive workspace.Blob) string {
 	require.NoError(t, err)
 	folder := t.TempDir()
 	require.NoError(t, state.Restore(folder, file, archive.Digest, 1<<20))
-	text, err := os.ReadFile(filepath.Join(folder, "lines"))
-	require.NoError(t, err)
-	return string(text)
+	return folder
 }

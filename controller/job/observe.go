@@ -139,7 +139,7 @@ func (m *knowledge) learn(e workspace.Extent) {
 // too. One that goes back, as after a restore, is then behind what is known.
 func (l *look) extent(ctx context.Context) (workspace.Extent, error) {
 	if !l.memory.listed {
-		e, err := evidence.Extent(ctx, l.Store, string(l.o.UID))
+		e, err := evidence.Extent(ctx, l.Store, string(l.o.UID), l.w)
 		if err != nil {
 			return l.memory.extent, fmt.Errorf("cannot list the store of states: %w", err)
 		}

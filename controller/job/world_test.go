@@ -206,6 +206,14 @@ func (s store) List(ctx context.Context, workspace string) ([]blob.Info, error) 
 	return s.Store.List(ctx, workspace)
 }
 
+// Fences implements blob.Store.
+func (s store) Fences(ctx context.Context, workspace string) ([]int64, error) {
+	if s.world.broken != nil {
+		return nil, s.world.broken
+	}
+	return s.Store.Fences(ctx, workspace)
+}
+
 // Put implements blob.Store.
 func (s store) Put(ctx context.Context, key blob.Key, content io.ReadSeeker) error {
 	if s.world.unwritten != nil {

@@ -95,3 +95,32 @@ func TestBackendIsStale(t *testing.T) {
 	require.ErrorIs(t, err, keeper.ErrStale)
 	assert.Len(t, m.checkpoints, 1)
 }
+
+// JOBS.md J8 and J12: a write waits for a jobs API that is away for a moment, and has one effect.
+func TestBackendRepeats(t *testing.T) {
+	b := newBench(t, terraform).withBackend(t)
+	m := &model{next: hold()}
+	_, err := b.run(t, m, b.store(t), func(*child, func()) {
+		until(t, "the template runs", func() bool { return b.there("address") })
+		look(m, func() bool { m.fail = 3; return true })
+		assert.Equal(t, http.StatusOK, b.post(t, 1))
+		require.NoError(t, os.WriteFile(b.path("go"), nil, 0o600))
+	})
+	require.NoError(t, err)
+	assert.Zero(t, m.fail)
+	assert.Len(t, m.checkpoints, 1)
+}
+
+// JOBS.md J6: a renewal that fails is repeated before the next one is due.
+func TestRenewsSooner(t *testing.T) {
+	b := newBench(t, `while ! test -e $BASE/go; do sleep 0.02; done`)
+	b.Renew = time.Hour
+	m := &model{next: hold(), mute: true}
+	_, err := b.run(t, m, b.store(t), func(*child, func()) {
+		until(t, "it runs", func() bool { return b.there("exchange/started") })
+		look(m, func() bool { m.mute = false; return true })
+		until(t, "it is renewed", func() bool { return b.there("exchange/renewed") })
+		require.NoError(t, os.WriteFile(b.path("go"), nil, 0o600))
+	})
+	require.NoError(t, err)
+}

@@ -51,13 +51,14 @@ type bench struct {
 	Backend              string
 	Renew, Checkpoint    time.Duration
 	Drain                time.Duration
+	Patience             time.Duration
 	Limit                int64
 
 	chunks chunk.Sink
 }
 
 func newBench(t *testing.T, script string) bench {
-	b := bench{Base: t.TempDir(), Script: script, Renew: 50 * time.Millisecond, Checkpoint: time.Hour, Drain: patience, Limit: 1 << 20}
+	b := bench{Base: t.TempDir(), Script: script, Renew: 50 * time.Millisecond, Checkpoint: time.Hour, Drain: patience, Patience: patience, Limit: 1 << 20}
 	for _, name := range []string{"state", "scratch", "exchange", "work"} {
 		require.NoError(t, os.Mkdir(filepath.Join(b.Base, name), 0o700))
 	}
@@ -84,6 +85,7 @@ func (b bench) keeperWith(ledger keeper.Ledger, blobs keeper.Blobs, terminate <-
 func beShim(b bench) int {
 	s := shim.Shim{
 		Exchange: b.exchange(), Command: []string{"/bin/sh", "-c", b.Script}, Folder: b.path("work"), Grace: 10 * time.Second,
+		Patience: b.Patience, Clock: keeper.BootTime,
 	}
 	code, err := s.Run(context.Background())
 	if err != nil {

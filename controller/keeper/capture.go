@@ -72,12 +72,16 @@ func (c *captures) checkpoint(ctx context.Context) error {
 	if c.known(a.Digest) {
 		return nil
 	}
-	stored, err := c.run.upload(ctx, a)
+	var stored State
+	err = c.run.repeat(ctx, "store a checkpoint", func() (err error) {
+		stored, err = c.run.upload(ctx, a)
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	sequence := c.next()
-	err = c.run.Ledger.Checkpoint(ctx, c.run.holder, Checkpoint{Sequence: sequence, State: stored, Torn: a.Torn})
+	p := Checkpoint{Sequence: c.next(), State: stored, Torn: a.Torn}
+	err = c.run.repeat(ctx, "record a checkpoint", func() error { return c.run.Ledger.Checkpoint(ctx, c.run.holder, p) })
 	if final(err) {
 		c.run.stop(err.Error())
 	}
@@ -145,7 +149,7 @@ func (r *run) packStill(ctx context.Context, limit int64) (packed, error) {
 		a.remove()
 		select {
 		case <-ctx.Done():
-		case <-time.After(r.Settings.Retry):
+		case <-time.After(r.pause(1)):
 		}
 	}
 }

@@ -2,67 +2,126 @@ package keeper
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/golang/glog"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/chunk"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/log"
 )
 
 const (
-	// carryEvery is how often output is carried away: output that comes in drops makes few chunks.
+	// carryEvery is how often output is carried away at first.
 	carryEvery = 500 * time.Millisecond
+	// carryShare is the part of the time that a run has taken which its output may lag behind: output that comes in drops
+	// makes few chunks, since their number is limited.
+	carryShare = 1000
 	// chunkSize is the size of the largest chunk, in bytes.
 	chunkSize = 256 << 10
 )
 
-// carry carries the output away until finish is closed, then the rest of it within a time.
-func (r *run) carry(ctx context.Context, finish <-chan struct{}) {
-	if r.Chunks == nil {
+// lag returns how long to wait before output is carried away again.
+func lag(passed time.Duration) time.Duration { return max(carryEvery, passed/carryShare) }
+
+// cargo is the output of one run, and how it is carried away.
+type cargo struct {
+	run *run
+	// left is the number of log files that are not carried.
+	left int
+}
+
+// carry carries the output away until finish has a value, then the rest of it within a time. The value reports whether
+// the output has come to its end, so that nothing of it was lost with its container.
+func (c *cargo) carry(ctx context.Context, finish <-chan bool) {
+	if c.run.Chunks == nil {
 		return
 	}
-	ticks := time.NewTicker(carryEvery)
-	defer ticks.Stop()
-	for {
-		r.carryAll(ctx)
+	began, whole := time.Now(), false
+	for going := true; going; {
+		c.all(ctx)
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticks.C:
-			continue
-		case <-finish:
+		case <-time.After(lag(time.Since(began))):
+		case whole = <-finish:
+			going = false
 		}
-		break
 	}
-	bounded, end := context.WithTimeout(ctx, r.Settings.Drain)
+	bounded, end := context.WithTimeout(ctx, c.run.Settings.Drain)
 	defer end()
-	for !r.carryAll(bounded) {
+	for !c.all(bounded) || whole && !c.end(bounded) {
 		select {
 		case <-bounded.Done():
-			glog.Errorf("cannot carry all output away within %s: the end of the log is missing", r.Settings.Drain)
+			glog.Errorf("cannot carry all output away within %s: the end of the log is missing", c.run.Settings.Drain)
 			return
-		case <-time.After(r.Settings.Retry):
+		case <-time.After(c.run.pause(1)):
 		}
 	}
 }
 
-// carryAll carries what is there. It reports whether nothing is left.
-func (r *run) carryAll(ctx context.Context) bool {
-	done := true
-	for _, stream := range []string{"stdout", "stderr"} {
-		c := chunk.Carrier{
-			Output: r.Exchange.Output(), Stream: stream, Scratch: r.Settings.Scratch, Fence: r.hold.Fence, Sink: r.Chunks, Size: chunkSize,
-		}
-		for ctx.Err() == nil {
-			carried, err := c.Carry(ctx)
-			if err != nil {
-				glog.Warningf("%v", err)
-				done = false
-			}
-			if !carried {
-				break
-			}
+// outputs returns the carriers of the standard output and error.
+func (c *cargo) outputs() (all []chunk.Carrier) {
+	for _, stream := range []string{log.Stdout, log.Stderr} {
+		all = append(all, chunk.Carrier{
+			Output: c.run.Exchange.Output(), Stream: stream, Scratch: c.run.Settings.Scratch, Fence: c.run.hold.Fence, Sink: c.run.Chunks,
+			Size: chunkSize,
+		})
+	}
+	return all
+}
+
+// files returns the carrier of the log files.
+func (c *cargo) files() *chunk.Files {
+	return &chunk.Files{
+		Folder: c.run.Settings.Logs, Scratch: c.run.Settings.Scratch, Fence: c.run.hold.Fence, Sink: c.run.Chunks, Size: chunkSize,
+	}
+}
+
+// all carries what is there. It reports whether nothing is left.
+func (c *cargo) all(ctx context.Context) bool {
+	var failed error
+	for _, output := range c.outputs() {
+		for carried := true; carried && ctx.Err() == nil; {
+			var err error
+			carried, err = output.Carry(ctx)
+			failed = errors.Join(failed, err)
 		}
 	}
-	return done && ctx.Err() == nil
+	if c.run.Settings.Logs != "" {
+		left, err := c.files().Carry(ctx)
+		failed = errors.Join(failed, err)
+		c.leave(left)
+	}
+	return c.done(failed) && ctx.Err() == nil
+}
+
+// leave reports files that are not carried, when there are more of them than before.
+func (c *cargo) leave(files []string) {
+	if len(files) <= c.left {
+		return
+	}
+	c.left = len(files)
+	glog.Errorf("%d files below %s are not stored, such as %q: at most %d are: write into fewer ones", len(files), c.run.Settings.Logs,
+		files[0], log.MaxFiles)
+}
+
+// end marks the end of all that was carried. It reports whether that is done.
+func (c *cargo) end(ctx context.Context) bool {
+	var err error
+	for _, output := range c.outputs() {
+		err = errors.Join(err, output.End(ctx))
+	}
+	if c.run.Settings.Logs != "" {
+		err = errors.Join(err, c.files().End(ctx))
+	}
+	return c.done(err)
+}
+
+// done reports whether there was no error.
+func (c *cargo) done(err error) bool {
+	if err != nil {
+		glog.Warningf("%v", err)
+	}
+	return err == nil
 }

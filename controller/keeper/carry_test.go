@@ -20,6 +20,7 @@ import (
 type sink struct {
 	mutex sync.Mutex
 	text  map[string]string
+	ended map[string]bool
 	down  bool
 }
 
@@ -30,6 +31,9 @@ func (s *sink) Write(_ context.Context, c chunk.Chunk) error {
 		return errors.New("the sink is down")
 	}
 	s.text[c.Stream] += string(c.Content)
+	if c.Last {
+		s.ended[c.Stream] = true
+	}
 	return nil
 }
 
@@ -43,7 +47,7 @@ func (s *sink) read(stream string) string {
 func TestOutput(t *testing.T) {
 	b := newBench(t, `echo first; while ! test -e $BASE/go; do sleep 0.02; done; head -c 3000000 /dev/zero | tr '\0' x; echo problem >&2`)
 	m := &model{next: hold()}
-	out := &sink{text: map[string]string{}}
+	out := &sink{text: map[string]string{}, ended: map[string]bool{}}
 	b.chunks = out
 	_, err := b.run(t, m, b.store(t), func(*child, func()) {
 		until(t, "the first line", func() bool { return out.read("stdout") == "first\n" })
@@ -64,4 +68,25 @@ func TestOutputWithoutSink(t *testing.T) {
 	require.NoError(t, err)
 	assert.Zero(t, code)
 	assert.Equal(t, job.Committed, only(t, m).Outcome)
+}
+
+// JOBS.md J11: the output of a container that was killed has no end, since some of it may be lost.
+func TestOutputOfAKilledContainer(t *testing.T) {
+	for _, killed := range []bool{false, true} {
+		b := newBench(t, `echo first; touch $BASE/ready; while ! test -e $BASE/go; do sleep 0.02; done`)
+		m := &model{next: hold()}
+		out := &sink{text: map[string]string{}, ended: map[string]bool{}}
+		b.chunks = out
+		_, err := b.run(t, m, b.store(t), func(s *child, _ func()) {
+			until(t, "it is ready", func() bool { return b.there("ready") })
+			if killed {
+				require.NoError(t, s.Process.Kill())
+				return
+			}
+			require.NoError(t, os.WriteFile(b.path("go"), nil, 0o600))
+		})
+		require.NoError(t, err)
+		assert.Equal(t, "first\n", out.read("stdout"))
+		assert.Equal(t, !killed, out.ended["stdout"])
+	}
 }

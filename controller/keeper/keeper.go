@@ -15,6 +15,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/chunk"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/exchange"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/retry"
 )
 
 // Keeper keeps the state of one run.
@@ -34,8 +35,8 @@ type Keeper struct {
 
 // Settings are those of the template and of the runner.
 type Settings struct {
-	// State is the folder of the state, Scratch one of the keeper's own.
-	State, Scratch string
+	// State is the folder of the state, Logs that of the template's log files ("" for none), Scratch one of the keeper's own.
+	State, Logs, Scratch string
 	// Exclude is not a part of the state.
 	Exclude state.Exclude
 	// Limit is the size of the plain archive in bytes.
@@ -44,7 +45,7 @@ type Settings struct {
 	Renew, Checkpoint time.Duration
 	// Drain is how long the run may wait, when it has ended, for the rest of its output to be carried away.
 	Drain time.Duration
-	// Retry is how long to wait before a call is repeated that failed.
+	// Retry is the longest pause before a call is repeated that failed.
 	Retry time.Duration
 	// Backend is the address on loopback where Terraform's state is served; "" for nowhere. It is the same for a
 	// keeper that is started again, since the template has it.
@@ -60,6 +61,11 @@ const look = 20 * time.Millisecond
 // Run returns when the run has ended and its end is recorded, with an error if the state is not safe, or at the end of
 // the context, after which another keeper goes on.
 func (k *Keeper) Run(ctx context.Context) error {
+	alive, err := k.Exchange.Keeper().Lock()
+	if err != nil {
+		return err
+	}
+	defer alive.Close() //nolint:errcheck // its end is all that counts
 	start, err := k.Exchange.ReadStart()
 	if err != nil {
 		return err
@@ -84,13 +90,13 @@ func (k *Keeper) Run(ctx context.Context) error {
 		}
 	}
 	carried := make(chan struct{})
-	finish := make(chan struct{})
+	finish := make(chan bool, 1)
 	go func() {
 		defer close(carried)
-		run.carry(ctx, finish)
+		(&cargo{run: run}).carry(ctx, finish)
 	}()
 	process, err := run.follow(ctx)
-	close(finish)
+	finish <- err == nil && process.Ran && process.Code != contract.Vanished
 	if err == nil {
 		err = run.conclude(ctx, process)
 	}
@@ -163,19 +169,23 @@ func (k *Keeper) remembered() *memory {
 
 // repeat does a call until it succeeds, its error is final, or the context ends.
 func (k *Keeper) repeat(ctx context.Context, what string, call func() error) error {
-	for {
+	for failed := 1; ; failed++ {
 		err := call()
 		if err == nil || final(err) || ctx.Err() != nil {
 			return err
 		}
-		glog.Warningf("cannot %s, trying again in %s: %v", what, k.Settings.Retry, err)
+		pause := k.pause(failed)
+		glog.Warningf("cannot %s, trying again in %s: %v", what, pause, err)
 		select {
 		case <-ctx.Done():
 			return errors.Join(err, ctx.Err())
-		case <-time.After(k.Settings.Retry):
+		case <-time.After(pause):
 		}
 	}
 }
+
+// pause returns how long to wait after so many failed calls in a row.
+func (k *Keeper) pause(failed int) time.Duration { return min(retry.After(failed), k.Settings.Retry) }
 
 // final reports whether a call need not be repeated.
 func final(err error) bool {

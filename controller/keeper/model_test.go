@@ -88,6 +88,9 @@ func (m *model) Checkpoint(_ context.Context, h keeper.Holder, c keeper.Checkpoi
 	if err := m.check(h); err != nil {
 		return err
 	}
+	if n := len(m.checkpoints); n > 0 && m.checkpoints[n-1] == c {
+		return m.passing() // a repeated one changes nothing
+	}
 	if n := len(m.checkpoints); n > 0 && m.checkpoints[n-1].Sequence >= c.Sequence {
 		return fmt.Errorf("%w: checkpoint %d comes after %d", keeper.ErrConflict, c.Sequence, m.checkpoints[n-1].Sequence)
 	}

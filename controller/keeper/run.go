@@ -51,28 +51,30 @@ func (r *run) base() string {
 	return r.hold.Base.Digest
 }
 
-// renew proves that the keeper lives, until the end of the context.
+// renew proves that the keeper lives, until the end of the context. One that fails is repeated sooner.
 func (r *run) renew(ctx context.Context) {
-	ticks := time.NewTicker(r.Settings.Renew)
-	defer ticks.Stop()
-	for {
+	for failed := 0; ; {
 		sent := r.Clock()
 		bounded, end := context.WithTimeout(ctx, r.Settings.Renew)
 		answer, err := r.Ledger.Renew(bounded, r.holder)
 		end()
+		next := sent + r.Settings.Renew - r.Clock()
 		switch {
 		case final(err):
 			r.stop(err.Error())
 			return
 		case err != nil:
-			glog.Warningf("cannot renew the hold, trying again in %s: %v", r.Settings.Renew, err)
+			failed++
+			next = min(r.pause(failed), r.Settings.Renew)
+			glog.Warningf("cannot renew the hold, trying again in %s: %v", next, err)
 		default:
+			failed = 0
 			r.acknowledge(sent, answer)
 		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticks.C:
+		case <-time.After(next):
 		}
 	}
 }
@@ -88,6 +90,9 @@ func (r *run) acknowledge(sent time.Duration, answer Renewal) {
 	}
 	if err := r.remember(memory{r.hold, sent}); err != nil {
 		glog.Warningf("a keeper that is started again may stop the template too early: %v", err)
+	}
+	if err := r.Exchange.WriteRenewed(exchange.Renewed{Sent: sent}); err != nil {
+		glog.Warningf("the shim may stop the template too early: %v", err)
 	}
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -136,7 +141,19 @@ func (r *run) prepare(ctx context.Context) error {
 	if r.Settings.Backend != "" {
 		environment = append(slices.Clone(environment), contract.BackendEnvironment("http://"+r.Settings.Backend+backend.Path)...)
 	}
-	return r.Exchange.WriteStart(exchange.Start{Environment: environment})
+	return r.Exchange.WriteStart(r.start(environment))
+}
+
+// start returns what the shim gets to know. A run that is not exclusive is stopped by the shim too, where no keeper is
+// left to do it.
+func (r *run) start(environment []string) exchange.Start {
+	s := exchange.Start{Environment: environment, Grace: r.hold.Grace}
+	if !r.hold.Exclusive {
+		r.mutex.Lock()
+		defer r.mutex.Unlock()
+		s.Lost, s.Acknowledged = r.hold.Lost, r.acknowledged
+	}
+	return s
 }
 
 // empty removes what an earlier restore left.
@@ -208,7 +225,7 @@ const settle = time.Second
 // template with it. One that was never there is waited for, unless the keeper is stopped.
 func (r *run) look(hurried bool) (*exchange.Ended, error) {
 	// The order counts: what is written before the shim ends is seen after its end was.
-	alive, err := r.Exchange.Alive()
+	alive, err := r.Exchange.Shim().Alive()
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@
 //	workspace   who holds the lock of a Workspace, which state counts, and what a person may decide
 //	run         what a Run is doing, derived from its Workspace and its pod; what a Run is frozen to
 //	retention   which blobs, chunks and Runs may be deleted
+//	tooltype    what OpenTofu and Ansible find of a run's parameters
 //	log         which chunks of a log are stored, and which are missing
 //
 // What must not come in: a Kubernetes type, a file, a network, a clock. Times and durations are arguments.

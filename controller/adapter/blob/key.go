@@ -55,6 +55,18 @@ func ParseKey(text string) (Key, error) {
 	return k, k.Check()
 }
 
+// Folder returns the path above the blobs of a fence.
+func Folder(workspace string, fence int64) (string, error) {
+	key := Key{Workspace: workspace, Fence: fence, Name: "x"}
+	return strings.TrimSuffix(key.String(), "/x"), key.Check()
+}
+
+// ParseFolder reads the last part of what Folder returns.
+func ParseFolder(text string) (fence int64, err error) {
+	key, err := ParseKey("x/" + text + "/x")
+	return key.Fence, err
+}
+
 // Compare orders keys by workspace, fence and name.
 func Compare(a, b Key) int {
 	return cmp.Or(cmp.Compare(a.Workspace, b.Workspace), cmp.Compare(a.Fence, b.Fence), cmp.Compare(a.Name, b.Name))

@@ -14,6 +14,8 @@ var (
 	ErrNotFound = errors.New("there is no such blob")
 	// ErrConflict is wrapped where a key has other content already.
 	ErrConflict = errors.New("the key has other content already")
+	// ErrLocked is wrapped where no key opens an encrypted blob.
+	ErrLocked = errors.New("no key opens the blob")
 )
 
 // Info is about one blob.
@@ -35,6 +37,15 @@ type Store interface {
 	List(ctx context.Context, workspace string) ([]Info, error)
 	// Delete removes a blob. One that is not there is no error.
 	Delete(ctx context.Context, key Key) error
+	Index
+}
+
+// Index finds blobs where a list of all would be too long.
+type Index interface {
+	// Fences returns the fences of a workspace that have blobs, sorted.
+	Fences(ctx context.Context, workspace string) ([]int64, error)
+	// Below returns the blobs of one fence whose names begin with a prefix, in order of their names.
+	Below(ctx context.Context, workspace string, fence int64, prefix string) ([]Info, error)
 }
 
 // Equal reports whether two readers give the same bytes.

@@ -147,7 +147,7 @@ func (m *Machine) Look(_ context.Context, n executor.Name) (executor.Sight, erro
 // alive reports which of the processes live.
 func (a attempt) alive() (keeper, shim bool, err error) {
 	if keeper, err = locked(a.path(lockName)); err == nil {
-		shim, err = a.exchange().Alive()
+		shim, err = a.exchange().Shim().Alive()
 	}
 	return keeper, shim, err
 }

@@ -38,6 +38,7 @@ func (m *Machine) startKeeper(a attempt, at executor.Attempt) error {
 	args := []string{
 		"--run", at.UID, "--attempt", strconv.Itoa(at.Number), "--place", claimant(at.Name), "--address", m.Address,
 		"--token", a.path(tokenName), "--exchange", a.path(exchangeName), "--state", a.path(stateName), "--scratch", a.path(scratchName),
+		"--logs", a.path(logsName),
 	}
 	if at.Settings.Limit > 0 {
 		args = append(args, "--limit", strconv.FormatInt(at.Settings.Limit, 10))
@@ -53,11 +54,16 @@ func (m *Machine) startKeeper(a attempt, at executor.Attempt) error {
 
 // startShim starts the shim unless it lives.
 func (m *Machine) startShim(a attempt, at executor.Attempt) error {
-	if alive, err := a.exchange().Alive(); alive || err != nil {
+	if alive, err := a.exchange().Shim().Alive(); alive || err != nil {
 		return err
 	}
-	args := []string{"--exchange", a.path(exchangeName), "--work", a.path(workName), "--grace", at.Timing.Grace.String(), "--"}
-	args = append(append(args, at.Input.Entrypoint...), at.Input.Args...)
+	args := []string{
+		"--exchange", a.path(exchangeName), "--work", a.path(workName), "--state", a.path(stateName), "--grace", at.Timing.Grace.String(),
+	}
+	for _, pattern := range at.Input.Rescue {
+		args = append(args, "--rescue", pattern)
+	}
+	args = append(append(append(args, "--"), at.Input.Entrypoint...), at.Input.Args...)
 	return m.start(a, shimProcess, args, environment(a, at), nil)
 }
 
@@ -65,7 +71,7 @@ func (m *Machine) startShim(a attempt, at executor.Attempt) error {
 func environment(a attempt, at executor.Attempt) []string {
 	all := map[string]string{"PATH": os.Getenv("PATH")}
 	for _, v := range contract.Environment(contract.Run{
-		Namespace: at.Namespace, Workspace: at.Workspace, Name: at.Run, Action: at.Input.Action, Attempt: at.Number,
+		Namespace: at.Namespace, Workspace: at.Workspace, Name: at.Run, Action: at.Input.Action, Type: string(at.Input.Type), Attempt: at.Number,
 	}) {
 		name, value, _ := strings.Cut(v, "=")
 		all[name] = value

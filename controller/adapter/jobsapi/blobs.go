@@ -37,11 +37,20 @@ func (c *Client) Write(ctx context.Context, k chunk.Chunk) error {
 	ctx, end := context.WithTimeout(ctx, c.Timeout)
 	defer end()
 	path := fmt.Sprintf("logs/%d/%s/%d", k.Fence, url.PathEscape(k.Stream), k.Number)
-	return c.upload(ctx, path, bytes.NewReader(k.Content), map[string]int64{runner.Position: k.Position, runner.Missing: k.Missing})
+	headers := map[string]string{
+		runner.Position: strconv.FormatInt(k.Position, 10), runner.Missing: strconv.FormatInt(k.Missing, 10),
+	}
+	if k.File != "" {
+		headers[runner.File] = k.File
+	}
+	if k.Last {
+		headers[runner.Last] = "true"
+	}
+	return c.upload(ctx, path, bytes.NewReader(k.Content), headers)
 }
 
 // upload sends content with its digest.
-func (c *Client) upload(ctx context.Context, path string, content io.ReadSeeker, headers map[string]int64) error {
+func (c *Client) upload(ctx context.Context, path string, content io.ReadSeeker, headers map[string]string) error {
 	digest := sha256.New()
 	_, err := content.Seek(0, io.SeekStart)
 	var size int64
@@ -58,7 +67,7 @@ func (c *Client) upload(ctx context.Context, path string, content io.ReadSeeker,
 		r.ContentLength = size
 		r.Header.Set(runner.Digest, hex.EncodeToString(digest.Sum(nil)))
 		for name, value := range headers {
-			r.Header.Set(name, strconv.FormatInt(value, 10))
+			r.Header.Set(name, value)
 		}
 	})
 	if err != nil {

@@ -150,11 +150,13 @@ func keeper(a executor.Attempt, r Runner) corev1.Container {
 }
 
 func template(a executor.Attempt) corev1.Container {
+	command := []string{installed, "shim", option("exchange", folderExchange), option("work", contract.Work), option("grace", a.Timing.Grace)}
+	for _, pattern := range a.Input.Rescue {
+		command = append(command, option("rescue", pattern))
+	}
 	return corev1.Container{
 		Name: containerTemplate, Image: a.Input.Image,
-		Command: []string{
-			installed, "shim", option("exchange", folderExchange), option("work", contract.Work), option("grace", a.Timing.Grace), "--",
-		},
+		Command:    append(command, "--"),
 		Args:       literals(slices.Concat(a.Input.Entrypoint, a.Input.Args)),
 		WorkingDir: contract.Work,
 		Env:        environment(a),
@@ -179,7 +181,7 @@ func environment(a executor.Attempt) []corev1.EnvVar {
 		values = map[string]string{}
 	}
 	for _, one := range contract.Environment(contract.Run{
-		Namespace: a.Namespace, Workspace: a.Workspace, Name: a.Run, Action: a.Input.Action, Attempt: a.Number,
+		Namespace: a.Namespace, Workspace: a.Workspace, Name: a.Run, Action: a.Input.Action, Type: string(a.Input.Type), Attempt: a.Number,
 	}) {
 		name, value, _ := strings.Cut(one, "=")
 		values[name] = value

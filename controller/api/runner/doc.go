@@ -8,7 +8,7 @@
 //	POST     end                         End → Ended
 //	PUT GET  blobs/FENCE/NAME            a blob
 //	GET      blobs/FENCE                 Blobs
-//	PUT      logs/FENCE/STREAM/NUMBER    a chunk of an output
+//	PUT      logs/FENCE/STREAM/NUMBER    a chunk of an output or of a log file
 //
 // What must not come in: rules, and who may do what.
 package runner

@@ -10,6 +10,9 @@ const (
 	// Position and Missing are those of a chunk: its first byte, and how many bytes before it are lost.
 	Position = "Orcon-Position"
 	Missing  = "Orcon-Missing"
+	// File is the escaped name of the file below /logs that a chunk is of; Last is "true" for the last chunk of a stream.
+	File = "Orcon-File"
+	Last = "Orcon-Last"
 )
 
 // Claim asks to start an attempt.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -39,19 +40,33 @@ func Claimant(ctx context.Context, store blob.Store, uid string, fence int64) (s
 	return string(text), errors.Join(err, in.Close())
 }
 
-// Extent returns how far the store reaches for a Workspace. It lists everything that the store has of it.
-func Extent(ctx context.Context, store blob.Store, uid string) (workspace.Extent, error) {
-	var e workspace.Extent
-	all, err := store.List(ctx, uid)
-	for _, one := range all {
-		e.Fence = max(e.Fence, one.Key.Fence)
-		if text, ok := strings.CutPrefix(one.Key.Name, GenerationPrefix); ok {
-			n, err := strconv.ParseInt(text, 10, 64)
-			if err != nil {
-				return e, fmt.Errorf("cannot read the name of blob %s: %w", one.Key, err)
-			}
-			e.Generation = max(e.Generation, n)
-		}
+// Extent returns how far the store reaches for a Workspace. A generation that the Workspace does not know was recorded below
+// its fence, or after a higher one was claimed: so all blobs are listed only where a person has to decide.
+func Extent(ctx context.Context, store blob.Store, uid string, w workspace.Workspace) (workspace.Extent, error) {
+	fences, err := store.Fences(ctx, uid)
+	if err != nil || len(fences) == 0 {
+		return workspace.Extent{}, err
 	}
-	return e, err
+	e := workspace.Extent{Fence: slices.Max(fences)}
+	var found []blob.Info
+	if e.Fence > w.Fence {
+		found, err = store.List(ctx, uid)
+	} else {
+		found, err = store.Below(ctx, uid, w.Fence, GenerationPrefix)
+	}
+	if err != nil {
+		return workspace.Extent{}, err
+	}
+	for _, one := range found {
+		text, ok := strings.CutPrefix(one.Key.Name, GenerationPrefix)
+		if !ok {
+			continue
+		}
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return e, fmt.Errorf("cannot read the name of blob %s: %w", one.Key, err)
+		}
+		e.Generation = max(e.Generation, n)
+	}
+	return e, nil
 }

@@ -20,7 +20,7 @@ import (
 func TestExtent(t *testing.T) {
 	store, err := directory.Open(t.TempDir())
 	require.NoError(t, err)
-	e, err := evidence.Extent(t.Context(), store, "w")
+	e, err := evidence.Extent(t.Context(), store, "w", workspace.Workspace{})
 	require.NoError(t, err)
 	assert.Equal(t, workspace.Extent{}, e)
 	for key, content := range map[blob.Key]string{
@@ -31,16 +31,19 @@ func TestExtent(t *testing.T) {
 	} {
 		require.NoError(t, store.Put(t.Context(), key, strings.NewReader(content)))
 	}
-	e, err = evidence.Extent(t.Context(), store, "w")
+	e, err = evidence.Extent(t.Context(), store, "w", workspace.Workspace{})
 	require.NoError(t, err)
 	assert.Equal(t, workspace.Extent{Fence: 9, Generation: 12}, e)
+	e, err = evidence.Extent(t.Context(), store, "w", workspace.Workspace{Fence: 9})
+	require.NoError(t, err)
+	assert.Equal(t, workspace.Extent{Fence: 9}, e, "what the Workspace knows is not listed")
 	for fence, want := range map[int64]string{9: "pod", 2: "", 0: ""} {
 		got, err := evidence.Claimant(t.Context(), store, "w", fence)
 		require.NoError(t, err)
 		assert.Equal(t, want, got, fence)
 	}
 	require.NoError(t, store.Put(t.Context(), blob.Key{Workspace: "w", Fence: 9, Name: "generation-x"}, strings.NewReader("")))
-	_, err = evidence.Extent(t.Context(), store, "w")
+	_, err = evidence.Extent(t.Context(), store, "w", workspace.Workspace{})
 	require.ErrorContains(t, err, "generation-x")
 }
 
@@ -49,15 +52,15 @@ type away struct{ blob.Store }
 
 var errAway = errors.New("connection refused")
 
-// List implements blob.Store.
-func (away) List(context.Context, string) ([]blob.Info, error) { return nil, errAway }
+// Fences implements blob.Store.
+func (away) Fences(context.Context, string) ([]int64, error) { return nil, errAway }
 
 // Get implements blob.Store.
 func (away) Get(context.Context, blob.Key) (io.ReadCloser, error) { return nil, errAway }
 
 // A store that does not answer is none that has nothing.
 func TestAway(t *testing.T) {
-	_, err := evidence.Extent(t.Context(), away{}, "w")
+	_, err := evidence.Extent(t.Context(), away{}, "w", workspace.Workspace{})
 	require.ErrorIs(t, err, errAway)
 	_, err = evidence.Claimant(t.Context(), away{}, "w", 1)
 	require.ErrorIs(t, err, errAway)

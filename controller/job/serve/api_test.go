@@ -187,6 +187,7 @@ func TestRefused(t *testing.T) {
 		"LogFence":   {why: "logs lie below a fence of one's own", token: "p", method: "PUT", path: "r/logs/2/stdout/1", body: "x", status: 409, reason: runner.Held},
 		"LogNumber":  {why: "chunks count from 1", token: "p", method: "PUT", path: "r/logs/1/stdout/0", body: "x", status: 400, reason: runner.Invalid},
 		"LogStream":  {why: "a stream's name leads nowhere", token: "p", method: "PUT", path: "r/logs/1/.x/1", body: "x", status: 400, reason: runner.Invalid},
+		"LogFile":    {why: "a file has a name", token: "p", method: "PUT", path: "r/logs/1/file-0/1", body: "x", status: 400, reason: runner.Invalid, says: "the name of its file is missing"},
 		"LogLarge":   {why: "chunks are bounded", token: "p", method: "PUT", path: "r/logs/1/stdout/1", body: strings.Repeat("x", 1<<20+1), status: 413, reason: runner.TooLarge},
 	} {
 		t.Run(label, func(t *testing.T) {

@@ -110,15 +110,13 @@ func (a *API) list(w http.ResponseWriter, r *http.Request, c Caller) error {
 	if err != nil {
 		return err
 	}
-	all, err := a.Store.List(r.Context(), c.Workspace)
+	all, err := a.Store.Below(r.Context(), c.Workspace, fence, "")
 	if err != nil {
 		return err
 	}
 	answer := runner.Blobs{Blobs: []runner.Blob{}}
 	for _, one := range all {
-		if one.Key.Fence == fence {
-			answer.Blobs = append(answer.Blobs, runner.Blob{Name: one.Key.Name, Size: one.Size})
-		}
+		answer.Blobs = append(answer.Blobs, runner.Blob{Name: one.Key.Name, Size: one.Size})
 	}
 	return write(w, http.StatusOK, answer)
 }

@@ -2,29 +2,18 @@ package serve
 
 import (
 	"bytes"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/runner"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/log"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
-
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/runner"
 )
 
-// Head is the first line of a stored chunk, before its content.
-type Head struct {
-	// Position is that of the first byte in the output; Missing is how many bytes before it are lost.
-	Position int64 `json:"position"`
-	Missing  int64 `json:"missing"`
-	// Dropped is the number of bytes of the chunk that were not stored, since the output has reached its limit.
-	Dropped int `json:"dropped,omitempty"`
-}
-
 // log stores a chunk of an output. One beyond the limits of an output is acknowledged, so that the keeper goes on, and
-// of it only the size is stored.
+// of it only the size is stored. The last one shows how much is missing.
 func (a *API) log(w http.ResponseWriter, r *http.Request, c Caller) error {
 	fence, err := number("fence", r.PathValue("fence"))
 	if err == nil {
@@ -46,14 +35,14 @@ func (a *API) log(w http.ResponseWriter, r *http.Request, c Caller) error {
 		return err
 	}
 	name, err := log.Key(r.PathValue("stream"), n)
-	if err != nil {
+	if err = errors.Join(err, head.Check(r.PathValue("stream"))); err != nil {
 		return fmt.Errorf("%w: %w", workspace.ErrInvalid, err)
 	}
 	if head.Position+int64(len(content)) > log.MaxBytes {
 		head.Dropped, content = len(content), nil
 	}
-	if n <= log.MaxChunks {
-		key := blob.Key{Workspace: c.Workspace, Fence: fence, Name: logPrefix + strings.ReplaceAll(name, "/", "-")}
+	if n <= log.MaxChunks || head.Last {
+		key := blob.Key{Workspace: c.Workspace, Fence: fence, Name: name}
 		if err := a.store(r, key, head, content); err != nil {
 			return err
 		}
@@ -63,7 +52,8 @@ func (a *API) log(w http.ResponseWriter, r *http.Request, c Caller) error {
 }
 
 // headOf returns what the headers of a request say about a chunk.
-func headOf(r *http.Request) (h Head, err error) {
+func headOf(r *http.Request) (h log.Head, err error) {
+	h.File, h.Last = r.Header.Get(runner.File), r.Header.Get(runner.Last) == "true"
 	if h.Position, err = number(runner.Position, r.Header.Get(runner.Position)); err == nil {
 		h.Missing, err = number(runner.Missing, r.Header.Get(runner.Missing))
 	}
@@ -71,10 +61,10 @@ func headOf(r *http.Request) (h Head, err error) {
 }
 
 // store stores a chunk behind its head.
-func (a *API) store(r *http.Request, key blob.Key, h Head, content []byte) error {
-	text, err := json.Marshal(h)
+func (a *API) store(r *http.Request, key blob.Key, h log.Head, content []byte) error {
+	text, err := h.Encode(content)
 	if err != nil {
 		return err
 	}
-	return a.Store.Put(r.Context(), key, bytes.NewReader(append(append(text, '\n'), content...)))
+	return a.Store.Put(r.Context(), key, bytes.NewReader(text))
 }

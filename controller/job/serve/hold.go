@@ -71,7 +71,7 @@ func (a *API) claimed(ctx context.Context, w workspace.Workspace, c Caller, atte
 	if err != nil {
 		return w, err
 	}
-	extent, err := evidence.Extent(ctx, a.Store, c.Workspace)
+	extent, err := evidence.Extent(ctx, a.Store, c.Workspace, w)
 	if err != nil {
 		return w, err
 	}
@@ -143,7 +143,7 @@ func (a *API) end(r *http.Request, c Caller, in runner.End) (runner.Ended, error
 	}
 	var outcome job.Outcome
 	w, err := a.change(r.Context(), c.Workspace, func(w workspace.Workspace) (workspace.Workspace, error) {
-		if capture.Extent, err = evidence.Extent(r.Context(), a.Store, c.Workspace); err != nil {
+		if capture.Extent, err = evidence.Extent(r.Context(), a.Store, c.Workspace, w); err != nil {
 			return w, err
 		}
 		var next workspace.Workspace

@@ -33,6 +33,7 @@ var refusals = []refusal{
 	{workspace.ErrWaits, http.StatusConflict, runner.Waits, "decide, then it goes on by itself"},
 	{workspace.ErrAhead, http.StatusConflict, runner.Waits, "decide, then it goes on by itself"},
 	{blob.ErrConflict, http.StatusConflict, runner.Conflict, "blobs never change: use another name"},
+	{blob.ErrLocked, http.StatusServiceUnavailable, runner.Unavailable, "add its key to the controller's keys: it goes on by itself"},
 	{blob.ErrNotFound, http.StatusNotFound, runner.NotFound, "if it was a state: restore the store from its backup, or `orcon job state rollback`"},
 }
 

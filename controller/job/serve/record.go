@@ -19,7 +19,6 @@ const (
 	claimantName     = evidence.ClaimantName
 	generationPrefix = evidence.GenerationPrefix
 	statePrefix      = "state-"
-	logPrefix        = "log-"
 )
 
 // record records who claims a fence, once.

@@ -17,8 +17,10 @@ import (
 type Chunk struct {
 	// Fence is that of the hold.
 	Fence int64
-	// Stream is stdout or stderr.
+	// Stream is stdout or stderr, or that of a file.
 	Stream string
+	// File is the escaped name of the file; "" for an output.
+	File string
 	// Number begins with 1 and rises by one.
 	Number int64
 	// Position is that of the first byte in the output.
@@ -27,6 +29,8 @@ type Chunk struct {
 	Missing int64
 	// Content may be empty, where the end of an output is missing.
 	Content []byte
+	// Last reports that nothing follows.
+	Last bool
 }
 
 // Sink stores chunks. The same chunk may be written again, in all its parts.
@@ -54,6 +58,8 @@ type cursor struct {
 	Number, Position int64
 	// Next is the chunk that may have been written; nil for none.
 	Next *extent
+	// Ended reports that the last chunk was written.
+	Ended bool
 }
 
 // extent is where the content of a chunk is.
@@ -100,6 +106,23 @@ func (c *Carrier) carry(ctx context.Context) (bool, error) {
 	}
 	at = cursor{Number: at.Number + 1, Position: at.Next.Position + at.Next.Length}
 	return true, errors.Join(c.save(at), sweep(segments, at.Position))
+}
+
+// End marks the end of an output that is carried to its end and grows no more. It may be called again.
+func (c *Carrier) End(ctx context.Context) error {
+	at, err := c.load()
+	if err == nil && !at.Ended {
+		last := Chunk{Fence: c.Fence, Stream: c.Stream, Number: at.Number, Position: at.Position, Last: true}
+		err = c.Sink.Write(ctx, last)
+	}
+	if err == nil {
+		at.Ended = true
+		err = c.save(at)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot end %s: %w", c.Stream, err)
+	}
+	return nil
 }
 
 // next returns what follows a position; nil for nothing.

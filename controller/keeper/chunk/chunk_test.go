@@ -155,6 +155,12 @@ func TestCarry(t *testing.T) {
 	left, err := exchange.Segments(output, "stdout")
 	require.NoError(t, err)
 	assert.Len(t, left, 1, "what is carried is removed but for the last one")
+	for range 2 {
+		require.NoError(t, c.End(t.Context()))
+	}
+	last := s.chunks[len(s.chunks)-1]
+	assert.True(t, last.Last)
+	assert.Equal(t, int64(len("abcdefgh..klmn")), last.Position)
 	none := chunk.Carrier{Output: output + "/none", Stream: "stdout", Scratch: scratch, Sink: s, Size: 3}
 	carried, err = none.Carry(t.Context())
 	require.NoError(t, err)

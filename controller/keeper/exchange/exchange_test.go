@@ -31,22 +31,22 @@ func TestFolder(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(string(f), "ended"), []byte("{"), 0o600))
 	_, err = f.ReadEnded()
 	require.ErrorContains(t, err, "cannot read file ended of the exchange folder")
-	_, err = exchange.Folder(filepath.Join(string(f), "none")).Lock()
+	_, err = exchange.Folder(filepath.Join(string(f), "none")).Shim().Lock()
 	require.Error(t, err)
 }
 
 func TestAlive(t *testing.T) {
 	f := exchange.Folder(t.TempDir())
 	alive := func() bool {
-		alive, err := f.Alive()
+		alive, err := f.Shim().Alive()
 		require.NoError(t, err)
 		return alive
 	}
 	assert.False(t, alive())
-	held, err := f.Lock()
+	held, err := f.Shim().Lock()
 	require.NoError(t, err)
 	assert.True(t, alive())
-	_, err = f.Lock()
+	_, err = f.Shim().Lock()
 	require.ErrorContains(t, err, "another one is")
 	require.NoError(t, held.Close())
 	assert.False(t, alive())

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 )
 
@@ -18,6 +17,18 @@ type Folder string
 type Start struct {
 	// Environment are variables besides those that the shim was started with, as NAME=value.
 	Environment []string `json:"environment"`
+	// Lost is how long after its last acknowledged renewal the process is stopped; 0 for never.
+	Lost time.Duration `json:"lost,omitempty"`
+	// Grace is the time between SIGTERM and SIGKILL then.
+	Grace time.Duration `json:"grace,omitempty"`
+	// Acknowledged counts as a renewal before there is one.
+	Acknowledged time.Duration `json:"acknowledged,omitempty"`
+}
+
+// Renewed is the last renewal that was acknowledged.
+type Renewed struct {
+	// Sent is when it was sent, by the time since the machine started.
+	Sent time.Duration `json:"sent"`
 }
 
 // Started is written before the entrypoint starts.
@@ -56,11 +67,13 @@ const (
 	stopName    = "stop"
 	endedName   = "ended"
 	outcomeName = "outcome"
-	lockName    = "shim.lock"
+	renewedName = "renewed"
+	shimLock    = "shim.lock"
+	keeperLock  = "keeper.lock"
 	outputName  = "output"
 )
 
-// WriteStart writes Start; a second one changes nothing, which holds for all that Folder writes.
+// WriteStart writes Start; a second one changes nothing, which holds for all that Folder writes but Renewed.
 func (f Folder) WriteStart(s Start) error { return write(f, startName, s) }
 
 // WriteStarted writes Started.
@@ -74,6 +87,21 @@ func (f Folder) WriteEnded(e Ended) error { return write(f, endedName, e) }
 
 // WriteOutcome writes Outcome.
 func (f Folder) WriteOutcome(o Outcome) error { return write(f, outcomeName, o) }
+
+// WriteRenewed writes Renewed in place of the one before.
+func (f Folder) WriteRenewed(r Renewed) error {
+	aside, err := writeAside(f, renewedName, r)
+	if err == nil {
+		err = os.Rename(aside, filepath.Join(string(f), renewedName))
+	}
+	if err != nil {
+		return fmt.Errorf("cannot write file %s of the exchange folder: %w", renewedName, err)
+	}
+	return nil
+}
+
+// ReadRenewed reads Renewed.
+func (f Folder) ReadRenewed() (*Renewed, error) { return read[Renewed](f, renewedName) }
 
 // ReadStart reads Start; nil before it is written, which holds for all that Folder reads.
 func (f Folder) ReadStart() (*Start, error) { return read[Start](f, startName) }
@@ -93,70 +121,40 @@ func (f Folder) ReadOutcome() (*Outcome, error) { return read[Outcome](f, outcom
 // Output returns the folder of the standard output and error.
 func (f Folder) Output() string { return filepath.Join(string(f), outputName) }
 
-// Lock marks the shim as alive until the file is closed or the process ends.
-func (f Folder) Lock() (*os.File, error) {
-	file, err := os.OpenFile(filepath.Join(string(f), lockName), os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("cannot mark the shim as alive: %w", err)
-	}
-	if err := flock(file); err != nil {
-		return nil, errors.Join(fmt.Errorf("cannot mark the shim as alive: another one is: %w", err), file.Close())
-	}
-	return file, nil
-}
+// Shim returns the mark of a shim that lives.
+func (f Folder) Shim() Life { return Life{filepath.Join(string(f), shimLock), "the shim"} }
 
-// Alive reports whether a shim lives.
-func (f Folder) Alive() (bool, error) {
-	file, err := os.Open(filepath.Join(string(f), lockName))
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("cannot look for the shim: %w", err)
-	}
-	defer file.Close() //nolint:errcheck // it is only read
-	// A shared lock, so that several that look do not take each other for the shim.
-	err = syscall.Flock(int(file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
-	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return true, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("cannot look for the shim: %w", err)
-	}
-	return false, nil
-}
-
-// flock takes the lock. Alive holds it for a moment, so several tries are needed.
-func flock(file *os.File) (err error) {
-	for range 100 {
-		if err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err == nil {
-			return nil
-		}
-		<-time.After(time.Millisecond)
-	}
-	return err
-}
+// Keeper returns the mark of a keeper that lives.
+func (f Folder) Keeper() Life { return Life{filepath.Join(string(f), keeperLock), "the keeper"} }
 
 // write makes a file appear whole. A file that exists stays as it is.
 func write[T any](f Folder, name string, content T) error {
-	failed := func(err error) error { return fmt.Errorf("cannot write file %s of the exchange folder: %w", name, err) }
+	aside, err := writeAside(f, name, content)
+	if err == nil {
+		err = os.Link(aside, filepath.Join(string(f), name))
+		_ = os.Remove(aside) // what is left aside does no harm
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("cannot write file %s of the exchange folder: %w", name, err)
+	}
+	return nil
+}
+
+// writeAside writes a file under another name, which it returns.
+func writeAside[T any](f Folder, name string, content T) (string, error) {
 	text, err := json.Marshal(content)
 	if err != nil {
-		return failed(err)
+		return "", err
 	}
 	aside, err := os.CreateTemp(string(f), "."+name+"-")
 	if err != nil {
-		return failed(err)
+		return "", err
 	}
 	_, err = aside.Write(text)
-	if err = errors.Join(err, aside.Close()); err == nil {
-		err = os.Link(aside.Name(), filepath.Join(string(f), name))
+	if err = errors.Join(err, aside.Close()); err != nil {
+		return "", errors.Join(err, os.Remove(aside.Name()))
 	}
-	_ = os.Remove(aside.Name()) // an error means that the file is not there: what is left aside does no harm
-	if err != nil && !errors.Is(err, fs.ErrExist) {
-		return failed(err)
-	}
-	return nil
+	return aside.Name(), nil
 }
 
 func read[T any](f Folder, name string) (*T, error) {

@@ -17,12 +17,16 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/exchange"
 )
 
-// start starts the entrypoint in a process group of its own.
-func (s *Shim) start(environment []string) error {
+// execute starts the entrypoint in a process group of its own.
+func (s *Shim) execute(environment []string) error {
 	if len(s.Command) == 0 {
 		return errors.New("it is empty: name a program after --")
 	}
 	program, err := exec.LookPath(s.Command[0])
+	if err != nil {
+		return err
+	}
+	environment, err = s.prepare(append(os.Environ(), environment...))
 	if err != nil {
 		return err
 	}
@@ -42,7 +46,7 @@ func (s *Shim) start(environment []string) error {
 	if err == nil {
 		var process *os.Process
 		process, err = os.StartProcess(program, s.Command, &os.ProcAttr{
-			Dir: s.Folder, Env: append(os.Environ(), environment...), Files: []*os.File{stdin, stdout, stderr},
+			Dir: s.Folder, Env: unique(environment), Files: []*os.File{stdin, stdout, stderr},
 			Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
 		})
 		if err == nil {

@@ -27,12 +27,31 @@ type Shim struct {
 	Folder string
 	// Grace is the time between SIGTERM and SIGKILL if the container itself is stopped.
 	Grace time.Duration
+	// Rescue names the files of the working directory that are kept.
+	Rescue Rescue
+	// Patience is how long an ended template waits for a keeper if none lives; 0 for as long as it takes.
+	Patience time.Duration
+	// Clock returns the time since the machine started, as the keeper's does.
+	Clock func() time.Duration
 
-	main     int
-	copies   sync.WaitGroup
-	readers  []*os.File
+	keeper  absence
+	main    int
+	copies  sync.WaitGroup
+	readers []*os.File
+	halt    halt
+}
+
+// absence holds the terms by which the shim acts where there is no keeper.
+type absence struct {
+	terms exchange.Start
+	// since is when no keeper was found; zero while one lives.
+	since time.Time
+}
+
+// halt is how far the process is stopped.
+type halt struct {
 	deadline <-chan time.Time
-	stopping bool
+	begun    bool
 	killed   bool
 }
 
@@ -52,7 +71,7 @@ func (s *Shim) Run(ctx context.Context) (code int, err error) {
 	// The kernel kills the entrypoint when the thread that started it ends.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	alive, err := s.Exchange.Lock()
+	alive, err := s.Exchange.Shim().Lock()
 	if err != nil {
 		return contract.Refused, err
 	}
@@ -75,7 +94,7 @@ func (s *Shim) Run(ctx context.Context) (code int, err error) {
 		case <-ctx.Done():
 			return contract.Vanished, ctx.Err()
 		case received = <-signals:
-		case <-s.deadline:
+		case <-s.halt.deadline:
 			s.kill()
 		case <-ticks.C:
 		}
@@ -115,7 +134,7 @@ func (s *Shim) step(received os.Signal) (code int, done bool, err error) {
 	case outcome != nil:
 		return outcome.Code, true, nil
 	case ended != nil:
-		return 0, false, nil
+		return s.await()
 	case received == syscall.SIGTERM || received == syscall.SIGINT:
 		return 0, false, s.Exchange.WriteEnded(exchange.Ended{Code: contract.Refused, Message: "the container was stopped before"})
 	}
@@ -134,7 +153,8 @@ func (s *Shim) begin() error {
 	if err := s.Exchange.WriteStarted(); err != nil {
 		return err
 	}
-	if err := s.start(start.Environment); err != nil {
+	s.keeper.terms = *start
+	if err := s.execute(start.Environment); err != nil {
 		glog.Errorf("cannot start the entrypoint %q: %v", s.Command, err)
 		message := fmt.Sprintf("cannot start the entrypoint %q: %v", s.Command, err)
 		return s.Exchange.WriteEnded(exchange.Ended{Code: contract.NotStarted, Message: message})
@@ -151,12 +171,16 @@ func (s *Shim) supervise() error {
 	if stop != nil {
 		s.stop(stop.Grace, stop.Reason)
 	}
+	if err := s.expire(); err != nil {
+		return err
+	}
 	status, ended := s.reap()
 	if !ended {
 		return nil
 	}
 	s.finish()
-	e := exchange.Ended{Code: status.ExitStatus(), Ran: true, Killed: s.killed}
+	s.Rescue.save(s.Folder)
+	e := exchange.Ended{Code: status.ExitStatus(), Ran: true, Killed: s.halt.killed}
 	if status.Signaled() {
 		e.Code = contract.OfSignalNumber(int(status.Signal()))
 		e.Killed = e.Killed || status.Signal() == syscall.SIGKILL
@@ -168,19 +192,19 @@ func (s *Shim) supervise() error {
 // stop sends SIGTERM to the process group, and has it killed after the grace. Only the first call counts: a cancel is
 // never taken back, and never delayed by another one.
 func (s *Shim) stop(grace time.Duration, reason string) {
-	if s.stopping {
+	if s.halt.begun {
 		return
 	}
-	s.stopping = true
+	s.halt.begun = true
 	glog.Infof("stopping the template, SIGKILL in %s: %s", grace, reason)
-	s.deadline = time.After(grace)
+	s.halt.deadline = time.After(grace)
 	_ = syscall.Kill(-s.main, syscall.SIGTERM) // it may have ended meanwhile
 }
 
 func (s *Shim) kill() {
-	s.deadline = nil
+	s.halt.deadline = nil
 	if s.main != 0 {
-		s.killed = true
+		s.halt.killed = true
 		_ = syscall.Kill(-s.main, syscall.SIGKILL) // it may have ended meanwhile
 	}
 }

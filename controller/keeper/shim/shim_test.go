@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/exchange"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/shim"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
@@ -21,12 +22,24 @@ import (
 // folder has this program be a shim with the rest of its arguments as the entrypoint.
 const folder = "ORCON_TEST_EXCHANGE"
 
+// rescue has it rescue files into this folder.
+const rescue = "ORCON_TEST_RESCUE"
+
+// short has it wait a short time for a keeper.
+const short = "ORCON_TEST_SHORT"
+
 func TestMain(m *testing.M) {
 	at := os.Getenv(folder)
 	if at == "" {
 		os.Exit(m.Run())
 	}
-	s := shim.Shim{Exchange: exchange.Folder(at), Command: os.Args[1:], Folder: at, Grace: time.Minute}
+	s := shim.Shim{Exchange: exchange.Folder(at), Command: os.Args[1:], Folder: at, Grace: time.Minute, Patience: patience, Clock: keeper.BootTime}
+	if state := os.Getenv(rescue); state != "" {
+		s.Rescue = shim.Rescue{Patterns: []string{"*.tfstate", "*.rescue", "*/*.rescue"}, State: state}
+	}
+	if text := os.Getenv(short); text != "" {
+		s.Patience = time.Second / 2
+	}
 	code, err := s.Run(context.Background())
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -56,7 +69,7 @@ func run(t *testing.T, command ...string) (exchange.Folder, exchange.Ended, int)
 	c := start(t, at, command...)
 	require.NoError(t, at.WriteStart(exchange.Start{Environment: []string{"NAME=value"}}))
 	ended := wait(t, at)
-	alive, err := at.Alive()
+	alive, err := at.Shim().Alive()
 	require.NoError(t, err)
 	assert.True(t, alive, "it exits only when there is an outcome")
 	require.NoError(t, at.WriteOutcome(exchange.Outcome{Code: ended.Code}))
@@ -95,7 +108,8 @@ func output(t *testing.T, at exchange.Folder, name string) string {
 
 // JOBS.md J15: the entrypoint finds its environment, an empty input, and its output is kept apart.
 func TestRun(t *testing.T) {
-	at, ended, code := run(t, "sh", "-c", `cat; echo "$NAME"; echo problem >&2; exit 7`)
+	t.Setenv("NAME", "another")
+	at, ended, code := run(t, "sh", "-c", `cat; echo "$NAME"; test $(tr '\0' '\n' < /proc/$$/environ | grep -c ^NAME=) = 1 && echo problem >&2; exit 7`)
 	assert.Equal(t, exchange.Ended{Code: 7, Ran: true}, ended)
 	assert.Equal(t, 7, code)
 	assert.Equal(t, "value\n", output(t, at, "stdout"))
@@ -156,4 +170,62 @@ func TestStartsOnce(t *testing.T) {
 	second := start(t, again, "true")
 	_ = second.Wait()
 	assert.Equal(t, contract.Refused, second.ProcessState.ExitCode(), "two shims at a time")
+}
+
+// JOBS.md J6: a template that is not exclusive is stopped when no renewal was acknowledged for too long, also where no
+// keeper is left to do it: SIGTERM, then SIGKILL after the grace.
+func TestStopsByItself(t *testing.T) {
+	const lost = time.Second
+	for label, tc := range map[string]struct {
+		why, script string
+		renewals    int
+		code        int
+		killed      bool
+	}{
+		"Never":   {why: "the claim counts", script: `trap "exit 9" TERM; while :; do sleep 0.02; done`, code: 9},
+		"Deaf":    {why: "SIGKILL", script: `trap "" TERM; while :; do sleep 0.02; done`, code: 137, killed: true},
+		"Renewed": {why: "the last renewal counts", script: `trap "exit 9" TERM; while :; do sleep 0.02; done`, renewals: 5, code: 9},
+	} {
+		t.Run(label, func(t *testing.T) {
+			at := exchange.Folder(t.TempDir())
+			start(t, at, "sh", "-c", tc.script)
+			sent := keeper.BootTime()
+			require.NoError(t, at.WriteStart(exchange.Start{Lost: lost, Grace: 100 * time.Millisecond, Acknowledged: sent}))
+			for range tc.renewals {
+				after := sent + lost/2
+				require.Eventually(t, func() bool { return keeper.BootTime() > after }, patience, time.Millisecond)
+				sent = keeper.BootTime()
+				require.NoError(t, at.WriteRenewed(exchange.Renewed{Sent: sent}))
+			}
+			assert.Equal(t, exchange.Ended{Code: tc.code, Ran: true, Killed: tc.killed}, wait(t, at), tc.why)
+			assert.GreaterOrEqual(t, keeper.BootTime()-sent, lost, "not before")
+			stop, err := at.ReadStop()
+			require.NoError(t, err)
+			assert.Equal(t, "no renewal was acknowledged for 1s", stop.Reason, "the keeper that comes back finds the reason")
+		})
+	}
+}
+
+// JOBS.md J15: a template whose keeper is gone for good ends the container with a code of the runner, and not before.
+func TestWithoutKeeper(t *testing.T) {
+	t.Setenv(short, "1")
+	at := exchange.Folder(t.TempDir())
+	require.NoError(t, at.WriteStart(exchange.Start{}))
+	alive, err := at.Keeper().Lock()
+	require.NoError(t, err)
+	c := start(t, at, "true")
+	wait(t, at)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = c.Wait()
+	}()
+	select {
+	case <-ended:
+		require.Fail(t, "a keeper lives")
+	case <-time.After(time.Second):
+	}
+	require.NoError(t, alive.Close())
+	<-ended
+	assert.Equal(t, contract.Unrecorded, c.ProcessState.ExitCode())
 }

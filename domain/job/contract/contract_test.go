@@ -62,6 +62,8 @@ func TestEnvironment(t *testing.T) {
 	assert.Equal(t, want, contract.Environment(run))
 	run.Backend = ""
 	assert.Equal(t, want[:14], contract.Environment(run), "no backend, no variables of it")
+	run.Type = "opentofu"
+	assert.Equal(t, append(want[:14:14], "ORCON_TYPE=opentofu"), contract.Environment(run))
 	assert.True(t, contract.Reserved("ORCON_NEW"))
 	assert.True(t, contract.Reserved("TF_HTTP_PASSWORD"))
 	assert.False(t, contract.Reserved("VAULT_ADDR"))

@@ -19,6 +19,8 @@ const (
 	VariableAction = "ORCON_ACTION"
 	// VariableGeneration holds the number of the state's generation that was restored: 0 for an empty state.
 	VariableGeneration = "ORCON_GENERATION"
+	// VariableType holds the type of the template, if it has one.
+	VariableType = "ORCON_TYPE"
 	// VariableState and the others hold folders and files of the run.
 	VariableState      = "ORCON_STATE"
 	VariableParameters = "ORCON_PARAMETERS"
@@ -49,8 +51,10 @@ const (
 type Run struct {
 	Namespace, Workspace, Name string
 	Action                     string
-	Attempt                    int
-	Generation                 int64
+	// Type is that of the template; "" for none.
+	Type       string
+	Attempt    int
+	Generation int64
 	// Backend is the address of the state over HTTP; "" for none.
 	Backend string
 }
@@ -72,6 +76,9 @@ func Environment(r Run) []string {
 		VariableSecrets + "=" + Secrets,
 		"HOME=" + Home,
 		"TMPDIR=" + Temporary,
+	}
+	if r.Type != "" {
+		all = append(all, VariableType+"="+r.Type)
 	}
 	if r.Backend == "" {
 		return all

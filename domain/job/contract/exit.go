@@ -14,7 +14,7 @@ const (
 	Vanished = 66
 	// Misused means that the command line of keeper or shim is wrong.
 	Misused = 67
-	// Unrecorded means that the keeper could not record the end of the run. Only its own container has it.
+	// Unrecorded means that the end of the run is not recorded: the keeper could not, or there was none for too long.
 	Unrecorded = 68
 )
 
@@ -68,7 +68,7 @@ func Explain(code int) string {
 	case code == Misused:
 		return "the command line of the runner is wrong: its log has the reason"
 	case code == Unrecorded:
-		return "the keeper could not record the end of the run: its log has the reason"
+		return "the end of the run is not recorded: the keeper's log has the reason, or the keeper was gone"
 	case OriginOf(code) == OfRunner:
 		return fmt.Sprintf("exit code %d is reserved for the runner: let the template use 1 to %d", code, lastOfTemplate)
 	case OriginOf(code) == OfSignal:

@@ -6,7 +6,10 @@ import (
 	"strings"
 )
 
-// Key returns the name of a chunk in the store, below those of its run: names sort as numbers do.
+// Prefix begins the names of chunks in the store.
+const Prefix = "log-"
+
+// Key returns the name of a chunk in the store, below the fence of its run: names sort as numbers do.
 func Key(stream string, number int64) (string, error) {
 	if err := checkStream(stream); err != nil {
 		return "", err
@@ -14,7 +17,7 @@ func Key(stream string, number int64) (string, error) {
 	if number < 1 || number > maxNumber {
 		return "", fmt.Errorf("cannot name chunk %d of %s: numbers are from 1 to %d", number, stream, int64(maxNumber))
 	}
-	return fmt.Sprintf("%s/%0*d", stream, digits, number), nil
+	return fmt.Sprintf("%s%s-%0*d", Prefix, stream, digits, number), nil
 }
 
 // The numbers of chunks have so many digits.
@@ -25,15 +28,14 @@ const (
 
 // ParseKey reads a name that Key has written, and no other.
 func ParseKey(key string) (stream string, number int64, err error) {
-	stream, text, _ := strings.Cut(key, "/")
-	number, err = strconv.ParseInt(text, 10, 64)
-	if err == nil {
-		var written string
-		if written, err = Key(stream, number); err == nil && written == key {
-			return stream, number, nil
-		}
+	if at := len(key) - digits - 1; at > len(Prefix) {
+		stream = strings.TrimPrefix(key[:at], Prefix)
+		number, _ = strconv.ParseInt(key[at+1:], 10, 64)
 	}
-	return "", 0, fmt.Errorf("cannot read chunk name %q: it must be STREAM/NUMBER with %d digits", key, digits)
+	if written, err := Key(stream, number); err != nil || written != key {
+		return "", 0, fmt.Errorf("cannot read chunk name %q: it must be %sSTREAM-NUMBER with %d digits", key, Prefix, digits)
+	}
+	return stream, number, nil
 }
 
 // checkStream refuses the name of a stream that could lead elsewhere.

@@ -113,7 +113,7 @@ func TestRefusals(t *testing.T) {
 func TestKey(t *testing.T) {
 	key, err := log.Key("stdout", 12)
 	require.NoError(t, err)
-	assert.Equal(t, "stdout/0000000012", key)
+	assert.Equal(t, "log-stdout-0000000012", key)
 	for _, stream := range []string{"", "..", ".x", "a/b", "A", "a b", "ä"} {
 		_, err := log.Key(stream, 1)
 		require.Error(t, err, stream)
@@ -122,7 +122,7 @@ func TestKey(t *testing.T) {
 		_, err := log.Key("stdout", number)
 		require.Error(t, err)
 	}
-	for _, key := range []string{"stdout", "stdout/12", "stdout/+000000012", "stdout/00000000012", "x/y/0000000001"} {
+	for _, key := range []string{"", "log-", "stdout-0000000012", "log-stdout-12", "log-stdout-+000000012", "log-stdout-00000000012", "log-x/y-0000000001", "log--0000000001"} {
 		_, _, err := log.ParseKey(key)
 		require.Error(t, err, key)
 	}
@@ -130,8 +130,8 @@ func TestKey(t *testing.T) {
 
 // What is read was written so.
 func FuzzParseKey(f *testing.F) {
-	f.Add("stdout/0000000012")
-	f.Add("../0000000001")
+	f.Add("log-stdout-0000000012")
+	f.Add("log-..-0000000001")
 	f.Fuzz(func(t *testing.T, text string) {
 		stream, number, err := log.ParseKey(text)
 		if err != nil {

@@ -34,6 +34,12 @@ func TestSweep(t *testing.T) {
 	assert.Equal(t, []int64{2, 3, 5, 6}, retention.Named(w))
 	assert.Empty(t, retention.Sweep(w, workspace.Extent{Fence: 10}, old(1, 10), now), "the store is ahead")
 	assert.Empty(t, retention.Sweep(w, workspace.Extent{Generation: 4}, old(1), now), "a newer generation, after a restore")
+	assert.Empty(t, retention.Sweep(w, known, []retention.Prefix{{Fence: 1, Logs: true}}, now), "logs that are kept")
+	crowded := w
+	for i := range workspace.MaxOrphans {
+		crowded.Orphans = append(crowded.Orphans, workspace.Orphan{Blob: at(int64(i + 10))})
+	}
+	assert.Empty(t, retention.Sweep(crowded, known, old(1), now), "an archive may wait for room")
 	young := []retention.Prefix{{Fence: 1, Newest: now.Add(time.Second - retention.Age)}}
 	assert.Empty(t, retention.Sweep(w, known, young, now), "a late holder may still upload")
 }

@@ -15,19 +15,22 @@ type Prefix struct {
 	Fence int64
 	// Newest is when the last object below it was written.
 	Newest time.Time
+	// Logs reports that it has the logs of a Run that are kept.
+	Logs bool
 }
 
 // Sweep returns the fences below which everything may be deleted: the current fence is higher, no generation,
-// checkpoint or orphan lies below it, and it is old enough (JOBS.md J5). The Workspace must be read from the API
-// server, not from a cache. Nothing is deleted while the store is ahead of it (JOBS.md J20).
+// checkpoint or orphan lies below it, no logs that are kept, and it is old enough (JOBS.md J5). The Workspace must be read from the API
+// server, not from a cache. Nothing is deleted while the store is ahead of it (JOBS.md J20), or while an archive may wait
+// for room among its orphans.
 func Sweep(w workspace.Workspace, e workspace.Extent, prefixes []Prefix, now time.Time) []int64 {
-	if w.Phase(e) == workspace.StoreAhead {
+	if w.Phase(e) == workspace.StoreAhead || w.Crowded() {
 		return nil
 	}
 	named := Named(w)
 	var gone []int64
 	for _, p := range prefixes {
-		if p.Fence < w.Fence && p.Fence != w.Lock.Fence && now.Sub(p.Newest) >= Age && !slices.Contains(named, p.Fence) {
+		if !p.Logs && p.Fence < w.Fence && p.Fence != w.Lock.Fence && now.Sub(p.Newest) >= Age && !slices.Contains(named, p.Fence) {
 			gone = append(gone, p.Fence)
 		}
 	}

@@ -7,12 +7,15 @@ import (
 	"fmt"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/tooltype"
 )
 
 // Input is everything that decides what a Run does. It is frozen when the Run is created, and kept with the state, so
 // that a destroy run needs no sources (JOBS.md J18).
 type Input struct {
-	Action string `json:"action"`
+	// Type is that of the template.
+	Type   tooltype.Type `json:"type,omitempty"`
+	Action string        `json:"action"`
 	// Safety is that of the template: a Workspace may name another one when the Run is admitted.
 	Safety job.Safety `json:"safety"`
 	// Image is by digest.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/tooltype"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/spelling"
 )
 
@@ -22,6 +23,7 @@ type TemplateVersion struct {
 	// Image must name a digest.
 	Image    string
 	Contract string
+	Type     tooltype.Type
 	Safety   job.Safety
 	Schema   Schema
 	// Sensitive are the names of parameters that reach the run as files.
@@ -56,6 +58,9 @@ func (t TemplateVersion) Check() error {
 	if _, err := job.ParseSafety(string(t.Safety)); err != nil {
 		fault("%w", err)
 	}
+	if _, err := tooltype.Parse(string(t.Type)); err != nil {
+		fault("%w", err)
+	}
 	if len(t.Actions) == 0 {
 		fault("it has no action: add one, such as deploy")
 	}
@@ -78,7 +83,8 @@ func (t TemplateVersion) Check() error {
 	return errors.Join(faults...)
 }
 
-// Freeze returns the input of a Run of an action with parameters. Values of sensitive parameters are not part of it.
+// Freeze returns the input of a Run of an action with parameters. Values of sensitive parameters are not part of it;
+// patterns of the template's type are.
 func (t TemplateVersion) Freeze(action string, parameters map[string]any) (Input, error) {
 	a, ok := t.Actions[action]
 	if !ok {
@@ -99,9 +105,20 @@ func (t TemplateVersion) Freeze(action string, parameters map[string]any) (Input
 		return Input{}, fmt.Errorf("cannot run %s: %w", t.Name, err)
 	}
 	return Input{
-		Action: action, Safety: t.Safety, Image: t.Image, Entrypoint: a.Entrypoint, Args: a.Args, Contract: t.Contract, Parameters: values,
-		Env: t.Env, Exclude: t.Exclude, Rescue: t.Rescue, Destroy: t.Actions[Destroy],
+		Type: t.Type, Action: action, Safety: t.Safety, Image: t.Image, Entrypoint: a.Entrypoint, Args: a.Args, Contract: t.Contract,
+		Parameters: values, Env: t.Env, Exclude: with(t.Exclude, t.Type.Exclude()), Rescue: with(t.Rescue, t.Type.Rescue()),
+		Destroy: t.Actions[Destroy],
 	}, nil
+}
+
+// with returns patterns and those of a type that are not among them.
+func with(patterns, more []string) []string {
+	for _, one := range more {
+		if !slices.Contains(patterns, one) {
+			patterns = append(slices.Clone(patterns), one)
+		}
+	}
+	return patterns
 }
 
 // suggestion returns the nearest known name as a question.

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/tooltype"
 )
 
 const parameters = `{"type": "object", "additionalProperties": false, "required": ["size", "token"],
@@ -48,6 +49,7 @@ func TestCheckTemplate(t *testing.T) {
 		"Short":      {func(t *run.TemplateVersion) { t.Image = "db@sha256:abc" }, "names no digest"},
 		"Contract":   {func(t *run.TemplateVersion) { t.Contract = "v9" }, "use v1"},
 		"Safety":     {func(t *run.TemplateVersion) { t.Safety = "exclusiv" }, `did you mean "exclusive"?`},
+		"Type":       {func(t *run.TemplateVersion) { t.Type = "opentufu" }, `did you mean "opentofu"?`},
 		"NoAction":   {func(t *run.TemplateVersion) { t.Actions = nil }, "it has no action"},
 		"NoProgram":  {func(t *run.TemplateVersion) { t.Actions = map[string]run.Action{"deploy": {}} }, "no entrypoint"},
 		"Exclude":    {func(t *run.TemplateVersion) { t.Exclude = []string{"../x"} }, "must be a glob"},
@@ -63,6 +65,18 @@ func TestCheckTemplate(t *testing.T) {
 			assert.ErrorContains(t, broken.Check(), tc.says)
 		})
 	}
+}
+
+// A type brings its patterns, once, and is frozen.
+func TestFreezeType(t *testing.T) {
+	typed := template(t)
+	typed.Type, typed.Exclude = tooltype.OpenTofu, []string{"cache/", ".terraform/"}
+	input, err := typed.Freeze("deploy", map[string]any{"size": 3, "token": "x"})
+	require.NoError(t, err)
+	assert.Equal(t, tooltype.OpenTofu, input.Type)
+	assert.Equal(t, []string{"cache/", ".terraform/", "*.tfstate.backup", ".terraform.tfstate.lock.info"}, input.Exclude)
+	assert.Equal(t, []string{"errored.tfstate"}, input.Rescue)
+	assert.Equal(t, []string{"cache/", ".terraform/"}, typed.Exclude)
 }
 
 // An input has every default and no secret; equal inputs have equal digests, and no others.

@@ -56,6 +56,8 @@ func (w Workspace) Startable(e Extent) error {
 		return fmt.Errorf("%w: %s", ErrHeld, holder(w))
 	case err != nil:
 		return err
+	case w.Crowded():
+		return crowded(w)
 	case w.Terms.Safety.Expires() || !w.State.Exit.Torn() || w.State.Accepted:
 		return nil
 	}

@@ -70,13 +70,8 @@ func (w Workspace) End(c Capture) (Workspace, job.Outcome, error) {
 	if err == nil && c.Base != w.Lock.Base {
 		err = fmt.Errorf("%w: it began from generation %d, but fence %d begins from %d", ErrStale, c.Base, c.Fence, w.Lock.Base)
 	}
-	switch {
-	case err != nil && !c.stored():
-		return w, job.Unknown, fmt.Errorf("cannot end %s: %w", c.Run, err)
-	case err != nil:
-		next := orphan(w, c.orphan())
-		return next, job.Orphaned, fmt.Errorf("cannot commit the state of %s: %w: it is kept as an orphan: `orcon job state diff %s`",
-			c.Run, err, w.Name)
+	if err != nil {
+		return late(w, c, err)
 	}
 	switch {
 	case c.Outcome == job.Committed && c.Blob.Digest == w.State.Digest:
@@ -88,14 +83,35 @@ func (w Workspace) End(c Capture) (Workspace, job.Outcome, error) {
 	case c.Outcome == job.Committed:
 		w = advance(w, Generation{Blob: c.Blob, Exit: c.Exit, Author: c.Run.String()})
 	case !c.Outcome.Releases():
-		w = orphan(w, c.orphan())
-		w.Lock.Recovery = Recovery{CaptureFailed, c.Outcome, c.Exit}
-		return w, c.Outcome, nil
+		return unresolved(w, c)
 	}
 	if c.Outcome == job.Unchanged && c.Exit.Torn() {
 		w.State.Exit, w.State.Accepted = c.Exit, false
 	}
 	return release(w, c.Outcome, c.Exit), c.Outcome, nil
+}
+
+// late answers an end whose hold is past, for a reason: its archive becomes an orphan.
+func late(w Workspace, c Capture, reason error) (Workspace, job.Outcome, error) {
+	if !c.stored() {
+		return w, job.Unknown, fmt.Errorf("cannot end %s: %w", c.Run, reason)
+	}
+	next := orphan(w, c.orphan())
+	if err := fits(next); err != nil {
+		return w, "", fmt.Errorf("cannot keep the state of %s: %w", c.Run, err)
+	}
+	return next, job.Orphaned, fmt.Errorf("cannot commit the state of %s: %w: it is kept as an orphan: `orcon job state diff %s`",
+		c.Run, reason, w.Name)
+}
+
+// unresolved keeps the lock for a person's decision, and the archive as an orphan.
+func unresolved(w Workspace, c Capture) (Workspace, job.Outcome, error) {
+	next := orphan(w, c.orphan())
+	if err := fits(next); err != nil {
+		return w, "", fmt.Errorf("cannot keep the state of %s: %w", c.Run, err)
+	}
+	next.Lock.Recovery = Recovery{CaptureFailed, c.Outcome, c.Exit}
+	return next, c.Outcome, nil
 }
 
 // recorded returns the outcome of an end whose effect is done; empty for a new one.

@@ -42,11 +42,22 @@ type Restored struct {
 // AcceptStore goes on although the store reaches further than the Workspace. A hold that the object remembers is
 // over: its process belongs to the time before the restore. All new numbers are above those of the store.
 func (w Workspace) AcceptStore(r Restored) (Workspace, error) {
+	next, err := acceptStore(w, r)
+	if err == nil {
+		err = fits(next)
+	}
+	if err != nil {
+		return w, fmt.Errorf("cannot accept the store of %s: %w", w.Name, err)
+	}
+	return next, nil
+}
+
+func acceptStore(w Workspace, r Restored) (Workspace, error) {
 	switch {
 	case ahead(w, r.Extent) == nil:
-		return w, fmt.Errorf("cannot accept the store of %s: %w: it is not ahead", w.Name, ErrStale)
+		return w, fmt.Errorf("%w: it is not ahead", ErrStale)
 	case r.By == "" || r.Adopt && r.Newest.Key == "":
-		return w, fmt.Errorf("cannot accept the store of %s: %w: name the person and the newest archive", w.Name, ErrInvalid)
+		return w, fmt.Errorf("%w: name the person and the newest archive", ErrInvalid)
 	}
 	if w.Lock.Held() {
 		w = abandon(keep(w, r.Uploaded, r.Now))

@@ -54,7 +54,11 @@ func (w Workspace) Expire(e Evidence) (Workspace, error) {
 	case e.Silence < l.Timing.Takeover():
 		return w, fmt.Errorf("cannot release fence %d of %s: %w: silent for %s of %s", e.Fence, w.Name, ErrEarly, e.Silence, l.Timing.Takeover())
 	}
-	return abandon(keep(w, e.Uploaded, e.Now)), nil
+	next := abandon(keep(w, e.Uploaded, e.Now))
+	if err := fits(next); err != nil {
+		return w, fmt.Errorf("cannot release fence %d of %s: %w", e.Fence, w.Name, err)
+	}
+	return next, nil
 }
 
 // keep keeps what the store holds of a hold as orphans: an archive that no end named, and the last checkpoint.
@@ -124,6 +128,9 @@ func Propose(w Workspace) Remedy {
 // Decide carries out a person's decision.
 func (w Workspace) Decide(v Verdict) (Workspace, error) {
 	next, err := decide(w, v)
+	if err == nil {
+		err = fits(next)
+	}
 	if err != nil {
 		return w, fmt.Errorf("cannot decide %s for %s: %w", v.Remedy, w.Name, err)
 	}

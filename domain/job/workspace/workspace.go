@@ -203,16 +203,6 @@ func advance(w Workspace, g Generation) Workspace {
 	return w
 }
 
-// orphan returns a Workspace with one more orphan; one of a blob that is known changes nothing.
-func orphan(w Workspace, o Orphan) Workspace {
-	known := func(other Orphan) bool { return other.Key == o.Key }
-	if o.Key == "" || committed(w, o.Blob) || slices.ContainsFunc(w.Orphans, known) {
-		return w
-	}
-	w.Orphans = append(slices.Clone(w.Orphans), o)
-	return w
-}
-
 // committed reports whether an archive is that of a generation.
 func committed(w Workspace, b Blob) bool {
 	return w.State.Blob == b || slices.ContainsFunc(w.Kept, func(g Generation) bool { return g.Blob == b })

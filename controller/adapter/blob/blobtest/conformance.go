@@ -20,8 +20,16 @@ import (
 
 // Conformance runs all that holds for each adapter. open returns an empty store.
 func Conformance(t *testing.T, open func(t *testing.T) blob.Store) {
+	Contents(t, open)
+	for name, run := range map[string]func(*testing.T, blob.Store){"List": list, "Index": index} {
+		t.Run(name, func(t *testing.T) { run(t, open(t)) })
+	}
+}
+
+// Contents runs what holds also for a store that keeps contents in another form, whose sizes differ.
+func Contents(t *testing.T, open func(t *testing.T) blob.Store) {
 	for name, run := range map[string]func(*testing.T, blob.Store){
-		"WriteOnce": writeOnce, "List": list, "Delete": remove, "Failures": failures, "Race": race, "Large": large,
+		"WriteOnce": writeOnce, "Delete": remove, "Failures": failures, "Race": race, "Large": large,
 	} {
 		t.Run(name, func(t *testing.T) { run(t, open(t)) })
 	}
@@ -85,6 +93,44 @@ func list(t *testing.T, s blob.Store) {
 	assert.Equal(t, want[:3], keys("one"), "a workspace whose name begins alike is another one")
 	assert.Empty(t, keys("none"))
 	_, err = s.List(ctx, "../one")
+	require.Error(t, err)
+}
+
+func index(t *testing.T, s blob.Store) {
+	ctx := t.Context()
+	fences, err := s.Fences(ctx, "one")
+	require.NoError(t, err)
+	assert.Empty(t, fences)
+	below, err := s.Below(ctx, "one", 1, "")
+	require.NoError(t, err)
+	assert.Empty(t, below)
+	other := blob.Key{Workspace: "one-more", Fence: 7, Name: "a"}
+	for _, k := range []blob.Key{key(10, "a"), key(2, "log-b"), key(2, "log-a"), key(2, "a"), key(20, "a"), other} {
+		require.NoError(t, s.Put(ctx, k, strings.NewReader("xyz")))
+	}
+	fences, err = s.Fences(ctx, "one")
+	require.NoError(t, err)
+	assert.Equal(t, []int64{2, 10, 20}, fences)
+	for prefix, want := range map[string][]blob.Key{
+		"": {key(2, "a"), key(2, "log-a"), key(2, "log-b")}, "log-": {key(2, "log-a"), key(2, "log-b")}, "x": nil,
+	} {
+		below, err := s.Below(ctx, "one", 2, prefix)
+		require.NoError(t, err)
+		var keys []blob.Key
+		for _, one := range below {
+			keys = append(keys, one.Key)
+			assert.Equal(t, int64(3), one.Size)
+			assert.WithinDuration(t, time.Now(), one.Stored, time.Hour)
+		}
+		assert.Equal(t, want, keys, prefix)
+	}
+	require.NoError(t, s.Delete(ctx, key(10, "a")))
+	fences, err = s.Fences(ctx, "one")
+	require.NoError(t, err)
+	assert.Equal(t, []int64{2, 20}, fences, "a fence without blobs is none")
+	_, err = s.Fences(ctx, "../one")
+	require.Error(t, err)
+	_, err = s.Below(ctx, "one", 0, "")
 	require.Error(t, err)
 }
 

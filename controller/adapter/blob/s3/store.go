@@ -133,6 +133,11 @@ func (s *Store) List(ctx context.Context, workspace string) ([]blob.Info, error)
 		}
 		prefix += workspace + "/"
 	}
+	return s.list(ctx, prefix)
+}
+
+// list returns the blobs whose keys begin with a prefix, in order.
+func (s *Store) list(ctx context.Context, prefix string) ([]blob.Info, error) {
 	ctx, end := context.WithCancel(ctx)
 	defer end() // of the client's listing too
 	var found []blob.Info

@@ -12,6 +12,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/tooltype"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
 )
 
@@ -19,6 +20,7 @@ import (
 func vocabulary() map[reflect.Type][]string {
 	words := map[reflect.Type][]string{
 		reflect.TypeFor[job.Cause]():        {string(job.Killed), string(job.OutOfMemory), string(job.NotStarted), string(job.Unreported)},
+		reflect.TypeFor[tooltype.Type]():    {string(tooltype.OpenTofu), string(tooltype.Ansible)},
 		reflect.TypeFor[job.Safety]():       {string(job.ReadOnly), string(job.Idempotent), string(job.Exclusive)},
 		reflect.TypeFor[workspace.Reason](): {string(workspace.Silent), string(workspace.Vanished), string(workspace.CaptureFailed)},
 	}

@@ -112,8 +112,12 @@ func ToInput(o *v1alpha1.JobRun) (run.Input, bool, error) {
 	if err != nil {
 		return run.Input{}, true, err
 	}
+	kind, err := toWord("state.input.type", i.Type, types)
+	if err != nil {
+		return run.Input{}, true, err
+	}
 	input := run.Input{
-		Action: i.Action, Safety: safety, Image: i.Image, Entrypoint: some(i.Entrypoint), Args: some(i.Args),
+		Type: kind, Action: i.Action, Safety: safety, Image: i.Image, Entrypoint: some(i.Entrypoint), Args: some(i.Args),
 		Contract: i.Contract, Parameters: parameters, Env: env, Exclude: some(i.Exclude), Rescue: some(i.Rescue),
 	}
 	if i.Destroy != nil {
@@ -139,7 +143,7 @@ func SetInput(o *v1alpha1.JobRun, i run.Input) error {
 		return fmt.Errorf("cannot freeze the parameters: %w", err)
 	}
 	frozen := &v1alpha1.JobInput{
-		Action: i.Action, Safety: forWord(i.Safety, safeties), Image: i.Image, Contract: i.Contract,
+		Type: forWord(i.Type, types), Action: i.Action, Safety: forWord(i.Safety, safeties), Image: i.Image, Contract: i.Contract,
 		Entrypoint: some(i.Entrypoint), Args: some(i.Args), Env: forEnv(i.Env), Exclude: some(i.Exclude), Rescue: some(i.Rescue),
 		Parameters: &runtime.RawExtension{Raw: parameters},
 	}

@@ -29,6 +29,8 @@ func ToTemplate(o *v1alpha1.JobTemplate) (run.TemplateVersion, error) {
 	var err error
 	t.Safety, err = toWord("spec.safety", o.Spec.Safety, safeties)
 	fault(err)
+	t.Type, err = toWord("spec.type", o.Spec.Type, types)
+	fault(err)
 	if o.Spec.Parameters != nil {
 		if t.Schema, err = run.ParseSchema(o.Spec.Parameters.Raw); err != nil {
 			fault(fmt.Errorf("spec.parameters: %w", err))

@@ -7,6 +7,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/tooltype"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/spelling"
 )
 
@@ -15,6 +16,13 @@ import (
 //nolint:gochecknoglobals // a table
 var safeties = map[v1alpha1.JobSafety]job.Safety{
 	"": "", v1alpha1.SafetyReadOnly: job.ReadOnly, v1alpha1.SafetyIdempotent: job.Idempotent, v1alpha1.SafetyExclusive: job.Exclusive,
+}
+
+// types maps types of templates.
+//
+//nolint:gochecknoglobals // a table
+var types = map[v1alpha1.JobToolType]tooltype.Type{
+	"": tooltype.Plain, v1alpha1.TypeOpenTofu: tooltype.OpenTofu, v1alpha1.TypeAnsible: tooltype.Ansible,
 }
 
 // outcomes maps outcomes; unset is none yet.

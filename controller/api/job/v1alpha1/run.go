@@ -140,6 +140,9 @@ type JobInput struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=16
 	Contract string `json:"contract"`
+	// type is the type of the template; unset for none.
+	// +optional
+	Type JobToolType `json:"type,omitempty"`
 	// entrypoint is the program and its first arguments.
 	// +optional
 	// +listType=atomic
@@ -166,13 +169,13 @@ type JobInput struct {
 	// exclude are patterns of files below /state that are not kept.
 	// +optional
 	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=256
 	Exclude []string `json:"exclude,omitempty"`
 	// rescue are patterns of files below /work that are kept with the state.
 	// +optional
 	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=256
 	Rescue []string `json:"rescue,omitempty"`
 	// destroy is the command of action destroy, for the deletion of the JobWorkspace; unset if the template has none.

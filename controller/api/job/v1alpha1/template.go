@@ -39,6 +39,11 @@ type JobTemplateSpec struct {
 	// +kubebuilder:validation:MaxLength=16
 	// +kubebuilder:validation:XValidation:rule="self == 'v1'",message="contract is unknown: use v1"
 	Contract string `json:"contract"`
+	// type is OpenTofu for a program that runs OpenTofu or Terraform in /work, where it finds its parameters in
+	// terraform.tfvars.json and stores its state with Orcon, and Ansible for one that runs Ansible there, with
+	// --extra-vars @extra-vars.json. Unset: the program reads its parameters itself.
+	// +optional
+	Type JobToolType `json:"type,omitempty"`
 	// safety is ReadOnly for a program that changes nothing outside, Idempotent for one that may be repeated and may
 	// overlap for a moment, and Exclusive (default) for one whose runs must never overlap: a person decides about a run
 	// that is lost.

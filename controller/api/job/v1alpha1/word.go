@@ -12,6 +12,17 @@ const (
 	SafetyExclusive  JobSafety = "Exclusive"
 )
 
+// JobToolType tells which tool a template runs.
+//
+// +kubebuilder:validation:Enum=OpenTofu;Ansible
+type JobToolType string
+
+// The types.
+const (
+	TypeOpenTofu JobToolType = "OpenTofu"
+	TypeAnsible  JobToolType = "Ansible"
+)
+
 // JobOutcome tells what became of the state at the end of a hold.
 //
 // +kubebuilder:validation:Enum=None;Unchanged;Committed;Orphaned;Failed;Unknown

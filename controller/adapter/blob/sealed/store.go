@@ -1,0 +1,127 @@
+package sealed
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"filippo.io/age"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
+)
+
+// Store is a store that encrypts some of its blobs. Sizes that it lists are those of the encrypted ones.
+type Store struct {
+	blob.Store
+
+	// Keys is the file of keys. It is read for each blob, so that it may be replaced at any time.
+	Keys string
+	// Prefixes begin the names of blobs that are encrypted.
+	Prefixes []string
+	// Folder is where an encrypted blob is kept until it is stored; "" for that of the system.
+	Folder string
+}
+
+// Prefixes returns those of the blobs that may have secrets in them: states, which checkpoints and orphans are too, and
+// plans.
+func Prefixes() []string { return []string{"state-", "plan-"} }
+
+// Put implements blob.Store. The same content is encrypted in another way each time, so what is stored is compared as
+// it is decrypted.
+func (s *Store) Put(ctx context.Context, key blob.Key, content io.ReadSeeker) error {
+	if !slices.ContainsFunc(s.Prefixes, func(prefix string) bool { return strings.HasPrefix(key.Name, prefix) }) {
+		return s.Store.Put(ctx, key, content)
+	}
+	file, err := os.CreateTemp(s.Folder, "orcon-sealed-")
+	if err != nil {
+		return fmt.Errorf("cannot encrypt blob %s: %w", key, err)
+	}
+	defer os.Remove(file.Name()) //nolint:errcheck // the folder is a temporary one
+	defer file.Close()           //nolint:errcheck // the store has its own copy
+	if err := s.seal(file, content); err != nil {
+		return fmt.Errorf("cannot encrypt blob %s: %w", key, err)
+	}
+	err = s.Store.Put(ctx, key, file)
+	if errors.Is(err, blob.ErrConflict) {
+		return s.settle(ctx, key, content)
+	}
+	return err
+}
+
+// seal encrypts a content.
+func (s *Store) seal(out io.Writer, content io.ReadSeeker) error {
+	k, err := readKeys(s.Keys)
+	if err != nil {
+		return err
+	}
+	if _, err := content.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	in, err := age.Encrypt(out, k.to)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(in, content)
+	return errors.Join(err, in.Close())
+}
+
+// settle answers for a key that is taken.
+func (s *Store) settle(ctx context.Context, key blob.Key, content io.ReadSeeker) error {
+	stored, err := s.Get(ctx, key)
+	if err != nil {
+		return err
+	}
+	defer stored.Close() //nolint:errcheck // it is only read
+	if _, err := content.Seek(0, io.SeekStart); err != nil {
+		return fmt.Errorf("cannot compare blob %s with what is stored: %w", key, err)
+	}
+	return blob.Settle(key, stored, content)
+}
+
+// magic begins what is encrypted. No archive of a state begins so.
+const magic = "age-encryption.org/"
+
+// Get implements blob.Store. It returns blob.ErrLocked if no key opens the blob.
+func (s *Store) Get(ctx context.Context, key blob.Key) (io.ReadCloser, error) {
+	stored, err := s.Store.Get(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	content, err := s.open(bufio.NewReader(stored))
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("cannot decrypt blob %s: %w", key, err), stored.Close())
+	}
+	return opened{content, stored}, nil
+}
+
+// open returns the content of what is stored.
+func (s *Store) open(stored *bufio.Reader) (io.Reader, error) {
+	begin, err := stored.Peek(len(magic))
+	if string(begin) != magic {
+		if errors.Is(err, io.EOF) {
+			err = nil // it is short
+		}
+		return stored, err
+	}
+	k, err := readKeys(s.Keys)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", blob.ErrLocked, err)
+	}
+	content, err := age.Decrypt(stored, k.all...)
+	if _, locked := errors.AsType[*age.NoIdentityMatchError](err); locked {
+		return nil, fmt.Errorf("%w: it was encrypted to another key than the %d of %s: add its key there, below the first one",
+			blob.ErrLocked, len(k.all), s.Keys)
+	}
+	return content, err
+}
+
+// opened is a content with the blob that it is read from.
+type opened struct {
+	io.Reader
+	io.Closer
+}

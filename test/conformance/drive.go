@@ -1,0 +1,124 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
+)
+
+// Grace is the time between SIGTERM and SIGKILL that each run must have.
+const Grace = 700 * time.Millisecond
+
+// Executor carries out runs, each in a workspace of its own.
+type Executor interface {
+	// Run carries out one run with the action check, Parameters and Grace.
+	Run(ctx context.Context, o Order) (Result, error)
+}
+
+// Order describes a run.
+type Order struct {
+	// Args are the arguments of the program, which is Main.
+	Args []string
+	// Program is another program that does not exist; "" for Main.
+	Program string
+	// Cancel has the run cancelled once the state has file ready.
+	Cancel bool
+}
+
+// Result is what came back of a run.
+type Result struct {
+	// Code is the exit code of the container.
+	Code int
+	// Outcome is that of the state; Killed reports that the process was killed, as it is recorded.
+	Outcome job.Outcome
+	Killed  bool
+	// State has the files of the state that is stored.
+	State map[string]string
+	// Outputs are those that are recorded.
+	Outputs string
+	// Logs are stored logs by name; whole ones have their end, and no hole.
+	Logs  map[string]string
+	Whole bool
+}
+
+// trial is one run and what must come back.
+type trial struct {
+	name  string
+	order Order
+	check func(Result) error
+}
+
+// trials returns all runs but the one that looks.
+func trials() []trial {
+	ends := func(code int, killed bool, outcome job.Outcome) func(Result) error {
+		return func(r Result) error {
+			if r.Code != code || r.Killed != killed || r.Outcome != outcome {
+				return fmt.Errorf("code %d, killed %t, state %s instead of %d, %t, %s", r.Code, r.Killed, r.Outcome, code, killed, outcome)
+			}
+			return nil
+		}
+	}
+	return []trial{
+		{"exit 0", Order{Args: []string{exit, "0"}}, ends(contract.Success, false, job.Committed)},
+		{"exit 1, and the state is kept", Order{Args: []string{exit, "1"}}, ends(1, false, job.Committed)},
+		{"exit 63, the last one of templates", Order{Args: []string{exit, "63"}}, ends(63, false, job.Committed)},
+		{"exit by a signal", Order{Args: []string{kill}}, ends(137, true, job.Committed)},
+		{"exit of what cannot be executed", Order{Program: "/nowhere/program"}, ends(contract.NotStarted, false, job.None)},
+		{"burst of 10 MiB", Order{Args: []string{burst}}, bursts},
+		{"cancel", Order{Args: []string{stop}, Cancel: true}, func(r Result) error {
+			return errors.Join(ends(stopped, false, job.Committed)(r), filled(r.State["term"]))
+		}},
+		{"cancel of a deaf process and its child", Order{Args: []string{deaf}, Cancel: true}, func(r Result) error {
+			return errors.Join(ends(137, true, job.Committed)(r), patient(r))
+		}},
+	}
+}
+
+// bursts checks that each byte of a burst came, on its own stream.
+func bursts(r Result) error {
+	line := strings.Repeat("x", 1023) + "\n"
+	if r.Logs["stdout"] != strings.Repeat(line, burstSize/len(line)) {
+		return fmt.Errorf("%d bytes came, or other ones", len(r.Logs["stdout"]))
+	}
+	if !r.Whole {
+		return errors.New("a log has holes or no end")
+	}
+	return equal("problem\n", r.Logs["stderr"])
+}
+
+// patient checks that a process had its grace: its child wrote as long.
+func patient(r Result) error {
+	begin, err := time.Parse(time.RFC3339Nano, r.State["ready"])
+	end, problem := time.Parse(time.RFC3339Nano, r.State["hang"])
+	if err = errors.Join(err, problem); err == nil && end.Sub(begin) < Grace/2 {
+		err = fmt.Errorf("it was killed after %s", end.Sub(begin))
+	}
+	return err
+}
+
+// Drive carries out all runs by an executor and returns the report.
+func Drive(ctx context.Context, e Executor) (Report, error) {
+	r, err := e.Run(ctx, Order{Args: []string{look}})
+	if err != nil {
+		return Report{}, fmt.Errorf("cannot run the program: %w", err)
+	}
+	report, err := Parse([]byte(r.Logs["stdout"]))
+	if err != nil {
+		return Report{}, err
+	}
+	report.add("outputs come back", equal(`{"seen": 1}`, r.Outputs))
+	report.add("log files come back", equal("seen\n", r.Logs["/logs/conformance.log"]))
+	for _, one := range trials() {
+		r, err := e.Run(ctx, one.order)
+		if err == nil {
+			err = one.check(r)
+		}
+		report.add(one.name, err)
+	}
+	return report, nil
+}

@@ -1,0 +1,163 @@
+package conformance
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
+)
+
+// Parameters are those of each run: a value of each type.
+const Parameters = `{"text":"ä <&> \"\n","number":12345678901234567890.50,"yes":true,"none":null,"list":[1,"a",[]],"object":{"a":{"b":-0.1}},"empty":""}`
+
+// inside returns the report of what the program sees of its container.
+func inside() Report {
+	r := Report{Contract: os.Getenv(contract.VariableContract)}
+	for name, want := range map[string]string{
+		contract.VariableContract: contract.Version, contract.VariableState: contract.State, contract.VariableParameters: contract.Parameters,
+		contract.VariableOutputs: contract.Outputs, contract.VariableLogs: contract.Logs, contract.VariableSecrets: contract.Secrets,
+		"HOME": contract.Home, "TMPDIR": contract.Temporary, contract.VariableAction: "check", contract.VariableAttempt: "1",
+	} {
+		r.add("variable "+name, equal(want, os.Getenv(name)))
+	}
+	for _, name := range []string{contract.VariableNamespace, contract.VariableWorkspace, contract.VariableRun} {
+		r.add("variable "+name, filled(os.Getenv(name)))
+	}
+	_, err := strconv.ParseUint(os.Getenv(contract.VariableGeneration), 10, 63)
+	r.add("variable "+contract.VariableGeneration, err)
+	for name, check := range map[string]func() error{
+		"parameters": parameters, "outputs": outputs, "working directory": working, "folder of the state": writable(contract.VariableState),
+		"folder of logs": logs, "folder of the home": writable("HOME"), "folder of temporary files": writable("TMPDIR"),
+		"input": input, "process group": group, "user": user, "root": root, "token": token, "privileges": privileges,
+	} {
+		r.add(name, check())
+	}
+	return r
+}
+
+func equal(want, got string) error {
+	if want != got {
+		return fmt.Errorf("it is %q instead of %q", got, want)
+	}
+	return nil
+}
+
+func filled(text string) error {
+	if text == "" {
+		return errors.New("it is not set")
+	}
+	return nil
+}
+
+// parameters compares the parameters byte for byte, apart from space.
+func parameters() error {
+	text, err := os.ReadFile(os.Getenv(contract.VariableParameters))
+	if err != nil {
+		return err
+	}
+	var short bytes.Buffer
+	if err := json.Compact(&short, text); err != nil {
+		return err
+	}
+	return equal(Parameters, short.String())
+}
+
+// outputs writes an output, which the driver finds.
+func outputs() error {
+	return os.WriteFile(os.Getenv(contract.VariableOutputs), []byte(`{"seen": 1}`), 0o600)
+}
+
+// working looks at the working directory: the template's content is there, and it may be written.
+func working() error {
+	folder, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	return errors.Join(equal(contract.Work, folder), write(folder))
+}
+
+func writable(variable string) func() error {
+	return func() error { return write(os.Getenv(variable)) }
+}
+
+// write writes a file and removes it.
+func write(folder string) error {
+	file, err := os.CreateTemp(folder, "conformance-")
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Close(), os.Remove(file.Name()))
+}
+
+// logs writes a log file, which the driver finds. The folder starts empty.
+func logs() error {
+	folder := os.Getenv(contract.VariableLogs)
+	entries, err := os.ReadDir(folder)
+	if err == nil && len(entries) > 0 {
+		err = fmt.Errorf("it is not empty: %s", entries[0].Name())
+	}
+	return errors.Join(err, os.WriteFile(filepath.Join(folder, "conformance.log"), []byte("seen\n"), 0o600))
+}
+
+// input looks at the standard input: it is empty.
+func input() error {
+	n, err := io.Copy(io.Discard, os.Stdin)
+	if n > 0 {
+		return fmt.Errorf("it has %d bytes", n)
+	}
+	return err
+}
+
+// group looks at the process group: the program leads its own, so that signals reach its children.
+func group() error {
+	return equal(strconv.Itoa(os.Getpid()), strconv.Itoa(syscall.Getpgrp()))
+}
+
+// user looks at uid and gid, and for an entry in passwd.
+func user() error {
+	want := fmt.Sprintf("%d:%d", contract.User, contract.User)
+	err := equal(want, fmt.Sprintf("%d:%d", os.Getuid(), os.Getgid()))
+	text, problem := os.ReadFile("/etc/passwd")
+	if !strings.Contains(string(text), ":"+want+":") {
+		problem = errors.Join(problem, errors.New("it has no entry in /etc/passwd"))
+	}
+	return errors.Join(err, problem)
+}
+
+// root looks at the root folder: it cannot be written.
+func root() error {
+	if write("/") == nil {
+		return errors.New("it can be written")
+	}
+	return nil
+}
+
+// token looks for a token of Kubernetes: there is none.
+func token() error {
+	const file = "/var/run/secrets/kubernetes.io/serviceaccount/token"
+	if _, err := os.Stat(file); err == nil {
+		return fmt.Errorf("there is %s", file)
+	}
+	return nil
+}
+
+// privileges looks at what the process may gain and has: nothing.
+func privileges() error {
+	text, err := os.ReadFile("/proc/self/status")
+	lines := strings.Split(string(text), "\n")
+	for _, want := range []string{"NoNewPrivs:\t1", "CapEff:\t0000000000000000", "CapPrm:\t0000000000000000"} {
+		if !slices.Contains(lines, want) {
+			err = errors.Join(err, fmt.Errorf("%s is missing", strings.ReplaceAll(want, "\t", " ")))
+		}
+	}
+	return err
+}
