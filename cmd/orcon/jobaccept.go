@@ -62,7 +62,7 @@ func (o *acceptOptions) run(c *cobra.Command, name string) error {
 		d.Fence = last.Fence
 	}
 	if o.orphan != "" {
-		chosen, err := choose(seen, o.orphan)
+		chosen, err := chooseOrphan(seen, o.orphan)
 		if err != nil {
 			return err
 		}
@@ -144,7 +144,7 @@ Exit codes: 0 done, 2 the command failed, 130 interrupted.`,
 			if err != nil {
 				return err
 			}
-			chosen, err := choose(seen, args[1])
+			chosen, err := chooseOrphan(seen, args[1])
 			if err != nil {
 				return err
 			}

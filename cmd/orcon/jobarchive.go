@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,32 +28,45 @@ const (
 
 // choose returns the state that a user names.
 func choose(s people.State, named string) (namedState, error) {
-	all := statesOf(s)
+	if g := s.State.Generation; g != nil && named == fmt.Sprint(g.Number) {
+		named = "current"
+	}
+	return chooseOf(s, statesOf(s), "state", named)
+}
+
+// chooseOrphan returns the orphan that a user names.
+func chooseOrphan(s people.State, named string) (namedState, error) {
+	orphans := slices.DeleteFunc(statesOf(s), func(one namedState) bool { return !one.orphan })
+	return chooseOf(s, orphans, "orphan", named)
+}
+
+// chooseOf returns one of some states, by its name or by the beginning of its digest, which must fit one digest alone.
+func chooseOf(s people.State, all []namedState, kind, named string) (namedState, error) {
 	var found []namedState
 	var names []string
 	for _, one := range all {
-		digest := strings.TrimPrefix(one.digest, "sha256:")
-		if one.name == named || len(named) >= fewestDigits && strings.HasPrefix(digest, strings.TrimPrefix(named, "sha256:")) {
+		if one.name == named {
+			return one, nil
+		}
+		digest := strings.TrimPrefix(named, "sha256:")
+		if len(digest) >= fewestDigits && strings.HasPrefix(plainDigest(one.digest), digest) {
 			found = append(found, one)
 		}
 		names = append(names, one.name)
 	}
-	for _, one := range found {
-		if one.name == named {
-			return one, nil
-		}
-	}
-	if len(found) > 0 {
+	differ := func(one namedState) bool { return one.digest != found[0].digest }
+	switch {
+	case len(found) > 0 && slices.ContainsFunc(found, differ):
+		return namedState{}, fmt.Errorf("JobWorkspace %s/%s has several %ss whose digests begin with %q: write more of the digest",
+			s.Namespace, s.Name, kind, named)
+	case len(found) > 0:
 		return found[0], nil // equal digests are equal states
-	}
-	if g := s.State.Generation; g != nil && named == fmt.Sprint(g.Number) {
-		return choose(s, "current")
 	}
 	cure := fmt.Sprintf("orcon job state show %s -n %s lists them", s.Name, s.Namespace)
 	if near := spelling.Nearest(named, names); near != "" {
 		cure = fmt.Sprintf("did you mean %q?", near)
 	}
-	return namedState{}, fmt.Errorf("JobWorkspace %s/%s has no state %q: %s", s.Namespace, s.Name, named, cure)
+	return namedState{}, fmt.Errorf("JobWorkspace %s/%s has no %s %q: %s", s.Namespace, s.Name, kind, named, cure)
 }
 
 // fetch reads a state into an empty folder.
@@ -162,7 +176,7 @@ func (o *decideOptions) push(c *cobra.Command, name, folder string) error {
 	}
 	if !o.yes {
 		question := fmt.Sprintf("Replace generation %d by the files of %s (%.12s)?", number(seen), filepath.Clean(folder),
-			strings.TrimPrefix(summary.Digest, "sha256:"))
+			plainDigest(summary.Digest))
 		if err := ask(c, question); err != nil {
 			return err
 		}

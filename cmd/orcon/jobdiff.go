@@ -102,7 +102,6 @@ var empty = namedState{name: "current", note: "generation 0, which is empty"}
 
 // comparedStates returns the two states that are compared.
 func comparedStates(seen people.State, named []string) (from, to namedState, err error) {
-	all := statesOf(seen)
 	from = empty
 	if len(named) > 0 || number(seen) > 0 {
 		if from, err = choose(seen, append(named, "current")[0]); err != nil {
@@ -113,21 +112,29 @@ func comparedStates(seen people.State, named []string) (from, to namedState, err
 		to, err = choose(seen, named[1])
 		return from, to, err
 	}
-	for _, one := range all {
-		if one.name == "checkpoint" || one.name == "store" {
-			return from, one, nil
-		}
-	}
-	if n := len(seen.State.Orphans); n > 0 {
-		to, err = choose(seen, shortDigest(seen.State.Orphans[n-1].Archive))
-		return from, to, err
-	}
-	for _, one := range all {
-		if one.key != from.key {
-			return from, one, nil
-		}
+	if to, found := decidedState(statesOf(seen), from); found {
+		return from, to, nil
 	}
 	return from, to, fmt.Errorf("JobWorkspace %s/%s has no second state to compare with", seen.Namespace, seen.Name)
+}
+
+// decidedState returns the state that a decision may be about, or for want of one another than from.
+func decidedState(all []namedState, from namedState) (to namedState, found bool) {
+	for _, one := range all {
+		if one.name == "checkpoint" || one.name == "store" {
+			return one, true
+		}
+	}
+	for _, one := range slices.Backward(all) {
+		if one.orphan && !one.discarded {
+			return one, true
+		}
+	}
+	at := slices.IndexFunc(all, func(one namedState) bool { return one.key != from.key })
+	if at < 0 {
+		return namedState{}, false
+	}
+	return all[at], true
 }
 
 // stateFile is a file, folder or link of a state.

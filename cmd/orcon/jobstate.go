@@ -75,39 +75,55 @@ Exit codes: 0 shown, 2 the command failed.`,
 // namedState is one state of a JobWorkspace, by the name that commands take.
 type namedState struct {
 	name, digest, key, author, note string
+	orphan, discarded               bool
 }
 
 // statesOf returns all states of a JobWorkspace that have content, the current one first.
 func statesOf(s people.State) []namedState {
 	var all []namedState
-	add := func(name string, archive *v1alpha1.JobArchive, author, note string) {
+	add := func(archive *v1alpha1.JobArchive, one namedState) {
 		if archive != nil && archive.Key != "" {
-			all = append(all, namedState{name, archive.Digest, archive.Key, author, note})
+			one.digest, one.key = archive.Digest, archive.Key
+			all = append(all, one)
 		}
 	}
 	if g := s.State.Generation; g != nil {
-		add("current", g.Archive, g.Author, fmt.Sprintf("generation %d", g.Number)+exited(g.Exit))
+		add(g.Archive, ofGeneration("current", *g))
 	}
-	if c := s.State.Checkpoint; c != nil {
-		add("checkpoint", c.Archive, s.State.Lock.Run.Name, fmt.Sprintf("checkpoint %d%s", c.Sequence, torn(c.Consistency)))
+	if c, lock := s.State.Checkpoint, s.State.Lock; c != nil && lock != nil {
+		note := fmt.Sprintf("checkpoint %d%s", c.Sequence, torn(c.Consistency))
+		add(c.Archive, namedState{name: "checkpoint", author: lock.Run.Name, note: note})
 	}
 	if s.Store.Generation > number(s) {
-		add("store", s.Store.Newest, "", fmt.Sprintf("generation %d of the store", s.Store.Generation))
+		add(s.Store.Newest, namedState{name: "store", note: fmt.Sprintf("generation %d of the store", s.Store.Generation)})
 	}
 	for _, g := range s.State.Kept {
-		add(fmt.Sprint(g.Number), g.Archive, g.Author, fmt.Sprintf("generation %d", g.Number)+exited(g.Exit))
+		add(g.Archive, ofGeneration(fmt.Sprint(g.Number), g))
 	}
 	for _, o := range s.State.Orphans {
-		note := "orphan"
-		if o.Since != nil {
-			note += " since " + o.Since.UTC().Format("2006-01-02 15:04Z")
-		}
-		if o.Decision == v1alpha1.DecisionDiscarded {
-			note += ", discarded"
-		}
-		add(shortDigest(o.Archive), o.Archive, o.Author, note+torn(o.Consistency)+exited(o.Exit))
+		add(o.Archive, ofOrphan(o))
 	}
 	return all
+}
+
+// ofGeneration describes a generation.
+func ofGeneration(name string, g v1alpha1.JobGeneration) namedState {
+	return namedState{name: name, author: g.Author, note: fmt.Sprintf("generation %d%s", g.Number, exited(g.Exit))}
+}
+
+// ofOrphan describes an orphan.
+func ofOrphan(o v1alpha1.JobOrphan) namedState {
+	one := namedState{
+		name: shortDigest(o.Archive), author: o.Author, note: "orphan", orphan: true, discarded: o.Decision == v1alpha1.DecisionDiscarded,
+	}
+	if o.Since != nil {
+		one.note += " since " + o.Since.UTC().Format("2006-01-02 15:04Z")
+	}
+	if one.discarded {
+		one.note += ", discarded"
+	}
+	one.note += torn(o.Consistency) + exited(o.Exit)
+	return one
 }
 
 // shortDigest returns the beginning of a digest.
@@ -115,8 +131,11 @@ func shortDigest(a *v1alpha1.JobArchive) string {
 	if a == nil {
 		return ""
 	}
-	return fmt.Sprintf("%.12s", strings.TrimPrefix(a.Digest, "sha256:"))
+	return fmt.Sprintf("%.12s", plainDigest(a.Digest))
 }
+
+// plainDigest returns the digits of a digest.
+func plainDigest(digest string) string { return strings.TrimPrefix(digest, "sha256:") }
 
 // exited describes how the process that left a state ended; empty if it succeeded.
 func exited(e *v1alpha1.JobExit) string {
@@ -161,7 +180,7 @@ func printState(s screen, state people.State) error {
 		if !stored {
 			bytes = "missing"
 		}
-		t.row(one.name, fmt.Sprintf("%.12s", strings.TrimPrefix(one.digest, "sha256:")), bytes, cmp.Or(one.author, "-"), one.note)
+		t.row(one.name, fmt.Sprintf("%.12s", plainDigest(one.digest)), bytes, cmp.Or(one.author, "-"), one.note)
 	}
 	return t.print()
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/people"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
@@ -199,6 +200,51 @@ func TestJobStateDiscard(t *testing.T) {
 	assert.True(t, j.World.Workspace("w").Orphans[0].Discarded)
 	_, out, _ := j.call("", "state", "show", "web")
 	assert.Contains(t, out, ", discarded")
+}
+
+// A beginning of digests that fits several states names none of them, and an orphan is never taken for a generation.
+func TestChooseState(t *testing.T) {
+	archive := func(digest string) *v1alpha1.JobArchive {
+		return &v1alpha1.JobArchive{Digest: "sha256:" + digest, Key: "key-" + digest}
+	}
+	s := people.State{Namespace: "shop", Name: "web", State: v1alpha1.JobWorkspaceState{
+		Generation: &v1alpha1.JobGeneration{Number: 123456, Archive: archive("abcdef11")},
+		Kept:       []v1alpha1.JobGeneration{{Number: 2, Archive: archive("abcdef22")}, {Number: 1, Archive: archive("abcdef22")}},
+		Orphans:    []v1alpha1.JobOrphan{{Archive: archive("abcdef11")}, {Archive: archive("123456aa"), Decision: v1alpha1.DecisionDiscarded}, {}},
+	}}
+	tests := map[string]struct {
+		why, named string
+		orphan     bool
+		key, says  string
+	}{
+		"Number":    {"a number is one of a generation first", "123456", false, "key-abcdef11", ""},
+		"Digest":    {"a beginning that fits one digest", "abcdef2", false, "key-abcdef22", ""},
+		"Full":      {"as it is stored", "sha256:abcdef22", false, "key-abcdef22", ""},
+		"Several":   {"two digests", "abcdef", false, "", `has several states whose digests begin with "abcdef": write more of the digest`},
+		"Short":     {"too short to be meant", "abcde", false, "", `has no state "abcde"`},
+		"Orphan":    {"one orphan has it", "abcdef", true, "key-abcdef11", ""},
+		"Discarded": {"also one that was given up", "123456", true, "key-123456aa", ""},
+		"NoOrphan":  {"a generation", "abcdef22", true, "", `has no orphan "abcdef22"`},
+		"Current":   {"nor by another name", "current", true, "", `has no orphan "current"`},
+	}
+	for label, tc := range tests {
+		t.Run(label, func(t *testing.T) {
+			look := choose
+			if tc.orphan {
+				look = chooseOrphan
+			}
+			got, err := look(s, tc.named)
+			assert.Equal(t, tc.key, got.key, tc.why)
+			if tc.says == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorContains(t, err, tc.says)
+		})
+	}
+	_, to, err := comparedStates(s, nil)
+	require.NoError(t, err)
+	assert.Equal(t, "key-abcdef11", to.key, "the last orphan that was not given up")
 }
 
 // The files of two states are compared, and their content is not printed.

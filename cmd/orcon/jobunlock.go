@@ -177,7 +177,7 @@ func (o *unlockOptions) run(c *cobra.Command, name string) error {
 	}
 	d := people.Decision{Remedy: cmp.Or(remedy, seen.Proposal), Fence: lock.Fence, Torn: o.torn}
 	if o.orphan != "" {
-		chosen, err := choose(seen, o.orphan)
+		chosen, err := chooseOrphan(seen, o.orphan)
 		if err != nil {
 			return err
 		}
