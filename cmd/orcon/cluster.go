@@ -19,6 +19,7 @@ import (
 
 	bundlev1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
 	fleetv1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/fleet/v1alpha1"
+	jobv1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 )
 
@@ -46,7 +47,7 @@ func (o *clusterOptions) open() (client.Client, string, error) {
 	}
 	scheme := runtime.NewScheme()
 	err = errors.Join(v1alpha1.AddToScheme(scheme), bundlev1alpha1.AddToScheme(scheme), fleetv1alpha1.AddToScheme(scheme),
-		authenticationv1.AddToScheme(scheme))
+		jobv1alpha1.AddToScheme(scheme), authenticationv1.AddToScheme(scheme))
 	kinds, failed := client.New(config, client.Options{Scheme: scheme})
 	if err := errors.Join(err, failed); err != nil {
 		return nil, "", fmt.Errorf("cannot reach the cluster: %w", err)

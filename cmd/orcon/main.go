@@ -91,6 +91,7 @@ Exit codes: 0 done, 1 the answer is no (see the help of each command), 2 the com
 		newList(), newRender(), newPlan(), newInstall(), newDiff(), newHistory(), newRollback(), newUninstall(), newApprove(),
 		newPause(), newResume(), newHealth())
 	addGroup(c, "fleets", "Fleets:", newFleet())
+	addGroup(c, "jobs", "Stateful runs:", newJob())
 	addGroup(c, "cluster", "Cluster and command line:", newCheck(), newCertificates(), newLeave(), newRelease(), newVersion())
 	c.SetHelpCommandGroupID("cluster")
 	c.SetCompletionCommandGroupID("cluster") // before the command exists, or it has no effect

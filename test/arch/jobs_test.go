@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/people"
 )
 
 // Editors of a namespace write every kind of runs, and the state of none: with it they could take the lock from a run
@@ -43,8 +45,31 @@ func TestStateOfRunsIsProtected(t *testing.T) {
 	require.Len(t, roles, 2)
 	for _, role := range roles {
 		for _, rule := range role.Rules {
-			assert.ElementsMatch(t, kinds, rule.Resources, role.Name)
+			if slices.Contains(rule.APIGroups, "orcon.tengu.io") {
+				assert.ElementsMatch(t, kinds, rule.Resources, role.Name)
+			}
 			assert.False(t, slices.Contains(rule.Verbs, "*"), role.Name)
 		}
 	}
+}
+
+// Each subresource of the people's API is a permission of its own: viewers read logs, editors read and replace states, and
+// decide.
+func TestRightsOfThePeoplesAPI(t *testing.T) {
+	all := kustomize(t, filepath.Join(repository, "deployment/job-controller"))
+	given := map[string][]string{}
+	for _, role := range objects[rbacv1.ClusterRole](t, all, "ClusterRole") {
+		for _, rule := range role.Rules {
+			for _, resource := range rule.Resources {
+				if slices.Contains(rule.APIGroups, people.Group) {
+					given[role.Name+" "+resource] = rule.Verbs
+				}
+			}
+		}
+	}
+	assert.Equal(t, map[string][]string{
+		"orcon-job-view " + people.Runs + "/" + people.Log:             {"get"},
+		"orcon-job-edit " + people.Workspaces + "/" + people.Archives:  {"get", "update"},
+		"orcon-job-edit " + people.Workspaces + "/" + people.Decisions: {"create"},
+	}, given)
 }

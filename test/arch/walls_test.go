@@ -93,6 +93,7 @@ var mayImport = map[string]string{
 	"controller/job":                 "domain controller/adapter/blob controller/adapter/kube/object controller/api/convert/job controller/api/convert/value controller/api/job/v1alpha1 controller/job/evidence controller/job/executor " + watched + " " + kubeClient,
 	"controller/job/evidence":        "controller/adapter/blob domain/job/workspace",
 	"controller/job/logs":            "controller/adapter/blob domain/job/log",
+	"controller/job/people":          "controller/adapter/archive/state controller/adapter/blob controller/api/convert/job controller/api/job/v1alpha1 controller/api/people controller/job/evidence controller/job/logs controller/job/serve domain/job domain/job/log domain/job/workspace domain/spelling github.com/golang/glog k8s.io/apimachinery/pkg/apis/meta/v1",
 	"controller/job/serve":           "controller/adapter/blob controller/api/runner controller/job/evidence domain/job domain/job/contract domain/job/log domain/job/workspace github.com/golang/glog",
 	"controller/keeper":              "controller/adapter/archive/state controller/adapter/blob controller/keeper/backend controller/keeper/chunk controller/keeper/exchange domain/job domain/job/contract domain/job/log domain/retry github.com/golang/glog golang.org/x/sys/unix",
 	"controller/keeper/backend":      "domain/job/contract",
@@ -102,6 +103,7 @@ var mayImport = map[string]string{
 	"controller/supply":              "domain/bundle domain/queue controller/adapter/sandbox controller/content github.com/golang/glog k8s.io/apimachinery/pkg/types",
 	"controller/api/v1alpha1":        "k8s.io/apimachinery",
 	"controller/api/bundle/v1alpha1": "k8s.io/apimachinery",
+	"controller/api/people":          "controller/api/job/v1alpha1 k8s.io/apimachinery/pkg/apis/meta/v1",
 	"controller/api/runner":          "",
 	"controller/api/fleet/v1alpha1":  "controller/api/bundle/v1alpha1 k8s.io/apimachinery",
 	"controller/api/job/v1alpha1":    "k8s.io/apimachinery",
@@ -131,6 +133,7 @@ var mayImport = map[string]string{
 	"controller/adapter/git":    "domain/bundle controller/adapter/egress github.com/go-git/go-git/v5 golang.org/x/crypto/ssh golang.org/x/net/proxy",
 	"controller/adapter/helm":   "domain/bundle helm.sh/helm/v4 github.com/santhosh-tekuri/jsonschema/v6",
 	// What the parts of the cluster adapter share is in object; the parts do not know each other.
+	"controller/adapter/kube/aggregation":  "controller/adapter/kube/object controller/api/job/v1alpha1 controller/api/people controller/job/people github.com/golang/glog " + kubeClient,
 	"controller/adapter/kube/commits":      "domain controller/api controller/adapter/kube/object " + "k8s.io/utils/lru " + kubeClient,
 	"controller/adapter/kube/copies":       "domain controller/adapter/kube/object " + kubeClient,
 	"controller/adapter/kube/election":     kubeClient + " github.com/golang/glog",
@@ -170,7 +173,7 @@ var mayImport = map[string]string{
 	"controller/adapter/stream/streamtest":      "controller/api/relations connectrpc.com/connect github.com/stretchr/testify",
 
 	"cmd/*":              "domain webhook controller " + kubeClient + " " + watched + " github.com/go-logr/glogr github.com/spf13/cobra",
-	"cmd/orcon":          "domain deployment controller/api/convert controller/api/v1alpha1 controller/api/bundle/v1alpha1 controller/api/fleet/v1alpha1 controller/adapter/certificate/revocation controller/adapter/cluster controller/adapter/crdify controller/adapter/git controller/adapter/kube/history controller/adapter/kube/installation controller/adapter/kube/interfaces controller/adapter/kube/object controller/adapter/kube/removal controller/adapter/policy controller/bundle controller/content github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term gopkg.in/yaml.v3 k8s.io/api/authentication/v1 k8s.io/apimachinery k8s.io/client-go/rest k8s.io/client-go/tools/clientcmd sigs.k8s.io/controller-runtime/pkg/client sigs.k8s.io/controller-runtime/pkg/log sigs.k8s.io/yaml",
+	"cmd/orcon":          "domain deployment controller/api/convert controller/api/v1alpha1 controller/api/bundle/v1alpha1 controller/api/fleet/v1alpha1 controller/api/job/v1alpha1 controller/api/people controller/adapter/archive/state controller/adapter/certificate/revocation controller/adapter/cluster controller/adapter/crdify controller/adapter/git controller/adapter/kube/history controller/adapter/kube/installation controller/adapter/kube/interfaces controller/adapter/kube/object controller/adapter/kube/removal controller/adapter/policy controller/bundle controller/content github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term gopkg.in/yaml.v3 k8s.io/api/authentication/v1 k8s.io/apimachinery k8s.io/client-go/rest k8s.io/client-go/tools/clientcmd sigs.k8s.io/controller-runtime/pkg/client sigs.k8s.io/controller-runtime/pkg/log sigs.k8s.io/yaml",
 	"cmd/job-runner":     "controller/adapter/archive/state controller/adapter/jobsapi controller/keeper domain/job/contract domain/spelling github.com/golang/glog",
 	"cmd/relation-agent": "domain controller/agent controller/adapter/bindings controller/adapter/process controller/adapter/spool controller/adapter/stream github.com/golang/glog",
 

@@ -1,0 +1,113 @@
+package people
+
+import (
+	"fmt"
+	"net/url"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
+)
+
+// Group and Version are those of the API.
+const (
+	Group   = "jobs.orcon.tengu.io"
+	Version = "v1alpha1"
+)
+
+// The resources and subresources.
+const (
+	Runs       = "jobruns"
+	Log        = "log"
+	Workspaces = "jobworkspaces"
+	Archives   = "state"
+	Decisions  = "decision"
+)
+
+// Path returns the path of a subresource of an object.
+func Path(namespace, resource, name, subresource string) string {
+	return fmt.Sprintf("/apis/%s/%s/namespaces/%s/%s/%s/%s", Group, Version,
+		url.PathEscape(namespace), resource, url.PathEscape(name), subresource)
+}
+
+// The parameters of a query.
+const (
+	// Archive chooses the archive that is read: Current, or the key of one that the State names.
+	Archive = "archive"
+	// Generation is the number of the current generation that the person saw.
+	Generation = "generation"
+	// Because is the person's reason.
+	Because = "because"
+	// Follow is true for a log that is sent until the run has ended.
+	Follow = "follow"
+	// Since is a duration: what was stored earlier is left out.
+	Since = "since"
+	// Attempt chooses an attempt of a run; unset is the last one.
+	Attempt = "attempt"
+	// File chooses a file below /logs in place of the standard output and error; it is not followed.
+	File = "file"
+)
+
+// Current chooses the archive of the current generation.
+const Current = "current"
+
+// ArchiveType is the content type of an archive.
+const ArchiveType = "application/zstd"
+
+// State describes the lock and the states of a JobWorkspace.
+type State struct {
+	metav1.TypeMeta `json:",inline"`
+
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	// Phase and Message are those that a person reads first.
+	Phase   string `json:"phase"`
+	Message string `json:"message"`
+	// Proposal is the remedy that is proposed while a person must decide about a lost run.
+	Proposal string `json:"proposal,omitempty"`
+	// Store is how far the store reaches.
+	Store Reach `json:"store"`
+	// Archives have the sizes of those that State names.
+	Archives []Size `json:"archives"`
+	// State is that of the JobWorkspace.
+	State v1alpha1.JobWorkspaceState `json:"state"`
+}
+
+// Reach is the highest fence and generation that the store knows.
+type Reach struct {
+	Fence      int64 `json:"fence"`
+	Generation int64 `json:"generation"`
+	// Newest is the archive of the highest generation; none if no generation is recorded.
+	Newest *v1alpha1.JobArchive `json:"newest,omitempty"`
+}
+
+// Size is the size of a stored archive.
+type Size struct {
+	Key   string `json:"key"`
+	Bytes int64  `json:"bytes"`
+}
+
+// Decision is a person's decision about a JobWorkspace.
+type Decision struct {
+	Remedy string `json:"remedy"`
+	// Because is the person's reason; it is shown to others.
+	Because string `json:"because"`
+	// Fence is that of the hold, or of the last end, and Generation the current one, that the person saw.
+	Fence      int64 `json:"fence"`
+	Generation int64 `json:"generation"`
+	// Orphan is the key of the orphan that is accepted or discarded.
+	Orphan string `json:"orphan,omitempty"`
+	// Torn accepts a torn checkpoint.
+	Torn bool `json:"torn,omitempty"`
+	// To is the generation that a rollback goes back to.
+	To int64 `json:"to,omitempty"`
+}
+
+// The remedies beside those for a lost run.
+const (
+	// Rollback makes an earlier generation the current one.
+	Rollback = "rollback"
+	// StoreNewest goes on from the newest generation of a store that is ahead, StoreIgnore from that of the JobWorkspace.
+	StoreNewest = "store-newest"
+	StoreIgnore = "store-ignore"
+)

@@ -1,0 +1,106 @@
+package people
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/golang/glog"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/archive/state"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
+)
+
+// statePrefix begins the names of archives in the store.
+const statePrefix = "state-"
+
+// received is an archive in a temporary file, in the form that a capture writes.
+type received struct {
+	state.Summary
+
+	file *os.File
+	// name is that of its blob, by its own content.
+	name string
+}
+
+// receive copies an archive into a temporary file and verifies it.
+func (a *API) receive(in io.Reader) (received, error) {
+	file, err := os.CreateTemp(a.Limits.Folder, "orcon-state-")
+	if err != nil {
+		return received{}, fmt.Errorf("cannot receive the state: %w", err)
+	}
+	got := received{file: file}
+	digest := sha256.New()
+	if _, err = io.Copy(io.MultiWriter(file, digest), in); err == nil {
+		_, err = file.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		got.remove()
+		return received{}, fmt.Errorf("cannot receive the state: %w", err)
+	}
+	if got.Summary, err = state.Verify(file, a.Limits.State); err != nil {
+		got.remove()
+		return received{}, unreadable(err)
+	}
+	got.name = statePrefix + hex.EncodeToString(digest.Sum(nil)) + ".tar.zst"
+	return got, nil
+}
+
+// errUnreadable is wrapped where an archive has not the form that a capture writes.
+var errUnreadable = fmt.Errorf("%w: it is not an archive of a state", workspace.ErrInvalid)
+
+// unreadable returns the error of an archive that was received whole.
+func unreadable(err error) error {
+	if errors.Is(err, state.ErrTooLarge) {
+		return err
+	}
+	return fmt.Errorf("%w: %w: pack a folder with `orcon job state push`", errUnreadable, err)
+}
+
+// remove removes the temporary file.
+func (r received) remove() {
+	_ = r.file.Close() // it is only read
+	_ = os.Remove(r.file.Name())
+}
+
+// uploaded returns the last archive that the store holds of a hold, if nothing names it: that of an end whose message was
+// lost. The zero value means that there is none.
+func (a *API) uploaded(ctx context.Context, uid string, w workspace.Workspace) (workspace.Blob, error) {
+	if !w.Lock.Held() {
+		return workspace.Blob{}, nil
+	}
+	all, err := a.Store.List(ctx, uid)
+	if err != nil {
+		return workspace.Blob{}, err
+	}
+	var last blob.Info
+	for _, one := range all {
+		if one.Key.Fence == w.Lock.Fence && strings.HasPrefix(one.Key.Name, statePrefix) && one.Stored.After(last.Stored) {
+			last = one
+		}
+	}
+	if key := last.Key; key.Name == "" || w.Names(key.String()) {
+		return workspace.Blob{}, nil
+	}
+	in, err := a.Store.Get(ctx, last.Key)
+	if err != nil {
+		return workspace.Blob{}, err
+	}
+	defer in.Close() //nolint:errcheck // it is only read
+	got, err := a.receive(in)
+	if errors.Is(err, errUnreadable) || errors.Is(err, state.ErrTooLarge) {
+		glog.Warningf("archive %s of %s is not kept: %v", last.Key, w.Name, err)
+		return workspace.Blob{}, nil
+	}
+	if err != nil {
+		return workspace.Blob{}, err
+	}
+	defer got.remove()
+	return workspace.Blob{Digest: got.Digest, Key: last.Key.String(), Fence: last.Key.Fence}, nil
+}
