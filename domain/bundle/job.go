@@ -18,11 +18,15 @@ const (
 	Once RunPolicy = "Once"
 	// Always runs it in each revision.
 	Always RunPolicy = "Always"
+	// OnUpgrade runs it in each revision that changes a healthy one, and not in a first installation.
+	OnUpgrade RunPolicy = "OnUpgrade"
+	// OnUninstall runs it in an uninstallation, before anything is deleted.
+	OnUninstall RunPolicy = "OnUninstall"
 )
 
 // ParseRunPolicy reads the value of annotation orcon.tengu.io/run-policy.
 func ParseRunPolicy(text string) (RunPolicy, error) {
-	_, err := word(text, []string{string(Once), string(OnChange), string(Always)})
+	_, err := word(text, []string{string(Once), string(OnChange), string(Always), string(OnUpgrade), string(OnUninstall)})
 	return RunPolicy(text), err
 }
 

@@ -116,9 +116,7 @@ func NewPlan(in Intent) (Plan, error) {
 	d.plan.Base, _ = in.Record.Healthy()
 	d.definitions, d.namespaces = pending(in)
 	for _, item := range in.Sequence {
-		if item.Run == Always && !item.Kept {
-			item = item.named(d.salt())
-		}
+		item = d.turn(item)
 		d.plan.Sequence = append(d.plan.Sequence, item)
 		d.item(item)
 	}
@@ -130,15 +128,28 @@ func NewPlan(in Intent) (Plan, error) {
 	return d.plan, errors.Join(d.faults...)
 }
 
-// salt is what makes the Jobs that run always others in each revision: the revision
-// before. As long as the content is that of the healthy one they are those that it ran.
-func (d *drafting) salt() string {
+// turn returns an item as this revision has it: a Job that runs in each has a name of its own, and one that does not run
+// now is kept.
+func (d *drafting) turn(item Item) Item {
+	switch {
+	case item.Kept:
+	case item.Run == OnUninstall, item.Run == OnUpgrade && d.changes() == 0:
+		item.Kept = true
+	case item.Run == Always, item.Run == OnUpgrade:
+		item = item.named(strconv.Itoa(d.changes()))
+	}
+	return item
+}
+
+// changes returns the healthy revision that this one changes, 0 for a first installation. As long as the content is that
+// of the healthy one it is the revision that this changed, so that its Jobs are those that it ran.
+func (d *drafting) changes() int {
 	for _, r := range d.Record.Revisions {
 		if r.Number == d.plan.Base && r.ManifestDigest == d.plan.ManifestDigest {
-			return strconv.Itoa(r.Base)
+			return r.Base
 		}
 	}
-	return strconv.Itoa(d.plan.Base)
+	return d.plan.Base
 }
 
 // Changes reports whether the plan does anything.
@@ -200,6 +211,10 @@ func (d *drafting) decide(a Action, item Item, l Live) Action {
 	switch {
 	case item.Kept && situation != Absent:
 		a.Verb, a.Why = None, "kept as it is during a rollback"
+	case item.job() && item.Kept && item.Run == OnUninstall:
+		a.Verb, a.Why = None, "runs in an uninstallation"
+	case item.job() && item.Kept && item.Run == OnUpgrade && d.changes() == 0:
+		a.Verb, a.Why = None, "runs on upgrades"
 	case item.job() && (item.Kept || d.Record.completed(item)):
 		a.Verb, a.Why = None, "has already run"
 	case situation == Absent && item.job():
