@@ -170,6 +170,11 @@ func parseTarget(entry string) (Target, error) {
 	return t, nil
 }
 
+// Names reports whether the target means an object. Without a namespace it means those of all namespaces.
+func (t Target) Names(id ID) bool {
+	return t.Kind == id.Kind && t.Name == id.Name && (!t.Grouped || t.Group == id.Group) && (t.Namespace == "" || t.Namespace == id.Namespace)
+}
+
 // fits reports whether the target means an object, in an annotation of another.
 func (t Target) fits(id, from ID) bool {
 	near := id.Namespace == t.Namespace || t.Namespace == "" && id.Namespace == from.Namespace

@@ -79,6 +79,8 @@ type Intent struct {
 	MaxDeletions int
 	// Uninstall says that nothing shall be left: the sequence is empty on purpose.
 	Uninstall bool
+	// Skip names Jobs that an uninstallation does not run.
+	Skip []Target
 	// Back is the revision whose content comes back, and 0 otherwise.
 	Back int
 	// Now is the time of the plan.
@@ -120,6 +122,7 @@ func NewPlan(in Intent) (Plan, error) {
 		d.plan.Sequence = append(d.plan.Sequence, item)
 		d.item(item)
 	}
+	d.final()
 	d.remove()
 	d.hold()
 	d.judges()

@@ -89,9 +89,8 @@ func (s *sorting) skips(id bundle.ID) (skipped bool) {
 	s.names = append(s.names, id.Kind+"/"+id.Name)
 	for name, targets := range s.skip {
 		s.skip[name] = slices.DeleteFunc(targets, func(t bundle.Target) bool {
-			found := t.Kind == id.Kind && t.Name == id.Name && (!t.Grouped || t.Group == id.Group) && (t.Namespace == "" || t.Namespace == id.Namespace)
-			skipped = skipped || found
-			return found
+			skipped = skipped || t.Names(id)
+			return t.Names(id)
 		})
 	}
 	return skipped
