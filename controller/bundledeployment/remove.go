@@ -37,6 +37,8 @@ func (j removal) remove(ctx context.Context) (reconcile.Result, error) {
 		j.warn("Abandoned", "the definition of BundleDeployments is being deleted: what this one deployed stays")
 		return reconcile.Result{}, j.release(ctx)
 	}
+	// A name that cannot be read names no Job: spec is not checked while the deployment goes.
+	j.engine.SkipJobs, _ = domain.ParseTargets("spec.render.skipHooks", j.deployment.Spec.Render.SkipHooks)
 	j.engine.Gate = domain.Gate{} // the request to delete the deployment is the approval
 	stop, err := j.uninstall(ctx)
 	switch {

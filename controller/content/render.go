@@ -42,6 +42,8 @@ type Options struct {
 	Parameters map[string]string
 	// IgnoreUnknown passes over parameters that the content does not declare, in every format.
 	IgnoreUnknown bool
+	// SkipHooks names hooks of a chart that are left out, as Kind/name.
+	SkipHooks []string
 	// Empty lets content come to no objects.
 	Empty bool
 	// Once renders a chart once: no note says what renders differently each time.
@@ -140,11 +142,13 @@ func (r *Rendered) render(ctx context.Context, p *Prepared, o Options) error {
 		return err
 	}
 	in := bundle.Input{Content: p.digest(), Path: o.Path, Name: o.Name, Namespace: o.Namespace, Watch: o.Watch,
-		ConfigChecksum: o.ConfigChecksum, Values: values, Parameters: o.Parameters}
+		ConfigChecksum: o.ConfigChecksum, Values: values, Parameters: o.Parameters, SkipHooks: o.SkipHooks}
 	_, isChart := bundle.ChartFolder(&p.folder)
 	switch {
 	case len(o.Watch) > 0 && r.Format != bundle.RegistryV1:
 		err = fmt.Errorf("namespaces to watch are given, which it does not support: leave them out, or choose format %s", bundle.RegistryV1)
+	case len(o.SkipHooks) > 0 && r.Format != bundle.Helm:
+		err = fmt.Errorf("hooks to leave out are named, and %s has none: remove the names, or choose format %s", r.Format, bundle.Helm)
 	case r.Format == bundle.Helm || r.Format == bundle.OpenShiftTemplate && isChart:
 		in.Renderer = helm.Renderer
 		err = r.helm(ctx, p, helm.Release{Name: o.Name, Namespace: o.Namespace, Values: values, Once: o.Once}, o)
@@ -205,7 +209,7 @@ func (r *Rendered) helm(ctx context.Context, p *Prepared, release helm.Release, 
 		return err
 	}
 	var more []string
-	r.Objects, more, err = helm.Hooks(r.Objects)
+	r.Objects, more, err = helm.Hooks(r.Objects, o.SkipHooks...)
 	r.Notes = append(notes, more...)
 	return err
 }

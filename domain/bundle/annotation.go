@@ -154,6 +154,19 @@ func ParseAfter(text string) ([]Target, error) {
 	return targets, nil
 }
 
+// ParseTargets reads lists of targets that a setting has.
+func ParseTargets(setting string, texts []string) ([]Target, error) {
+	var targets []Target
+	for _, text := range texts {
+		some, err := ParseAfter(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", setting, err)
+		}
+		targets = append(targets, some...)
+	}
+	return targets, nil
+}
+
 func parseTarget(entry string) (Target, error) {
 	parts := strings.Split(entry, "/")
 	if len(parts) < 2 || len(parts) > 3 || slices.Contains(parts, "") || strings.ContainsAny(entry, " \t\r\n") {

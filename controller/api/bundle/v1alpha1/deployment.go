@@ -205,6 +205,13 @@ type BundleRender struct {
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=63
 	WatchNamespaces []string `json:"watchNamespaces,omitempty"`
+	// skipHooks names hooks of a Helm chart that are left out, as Kind/name. A Job among them that runs in an uninstallation
+	// is not run either when the deployment is deleted.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=512
+	SkipHooks []string `json:"skipHooks,omitempty"`
 	// onConfigChange decides what happens to pods when a ConfigMap or Secret of the bundle that they
 	// read changes: Ignore, the default, leaves them; Restart replaces them, by a checksum in the pod
 	// template.
