@@ -95,6 +95,11 @@ func Prepare(tree bundle.Tree, folder, format string) (*Prepared, error) {
 	if p.format, err = bundle.ParseFormat(format, &p.folder); err != nil {
 		return nil, err
 	}
+	if p.format != bundle.Kustomize { // which judges what it reaches
+		if err := p.folder.Unlinked(); err != nil {
+			return nil, err
+		}
+	}
 	p.digest = sync.OnceValue(p.tree.Digest)
 	p.chart = sync.OnceValues(func() (*helm.Chart, error) { return helm.Load(&p.folder) })
 	return p, nil

@@ -77,6 +77,11 @@ func untar(entries *tar.Reader, add func(string, bundle.File) error) error {
 		case tar.TypeDir, tar.TypeXGlobalHeader:
 			continue
 		case tar.TypeReg:
+		case tar.TypeSymlink, tar.TypeLink:
+			if err := add(strings.TrimPrefix(entry.Name, "./"), bundle.File{Link: link(entry)}); err != nil {
+				return err
+			}
+			continue
 		default:
 			return fmt.Errorf("cannot use %q: it is %s: pack files only", entry.Name, kind(entry.FileInfo().Mode()))
 		}
@@ -100,6 +105,11 @@ func unzip(tree *bundle.Tree, packed []byte) error {
 		mode := entry.Mode()
 		switch {
 		case mode.IsDir():
+			continue
+		case mode&fs.ModeSymlink != 0:
+			if err := tree.Add(entry.Name, bundle.File{Link: bundle.SymbolicLink}); err != nil {
+				return err
+			}
 			continue
 		case !mode.IsRegular():
 			return fmt.Errorf("cannot use %q: it is %s: pack files only", entry.Name, kind(mode))
@@ -125,14 +135,24 @@ func unzipFile(tree *bundle.Tree, entry *zip.File) error {
 }
 
 func kind(mode fs.FileMode) string {
-	switch {
-	case mode&fs.ModeSymlink != 0 || mode.IsRegular(): // tar's hard links look like files
-		return "a link"
-	case mode&fs.ModeDevice != 0:
+	if mode&fs.ModeDevice != 0 {
 		return "a device"
-	default:
-		return "no file"
 	}
+	return "no file"
+}
+
+// linkKey is the record of an entry that Pack has written for a submodule, which tar has not.
+const linkKey = "ORCON.link"
+
+// link describes an entry that is a link.
+func link(entry *tar.Header) string {
+	switch {
+	case entry.PAXRecords[linkKey] == bundle.Submodule:
+		return bundle.Submodule
+	case entry.Typeflag == tar.TypeLink:
+		return bundle.HardLink
+	}
+	return bundle.SymbolicLink
 }
 
 // read reads an entry that has a size to its end, where its checksum is verified. It takes no more memory

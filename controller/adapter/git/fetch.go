@@ -31,7 +31,7 @@ type Client struct {
 }
 
 // Fetch returns the files of the reference's commit, below its folder but with their
-// whole paths, and the commit. A link or a submodule among them is refused.
+// whole paths, and the commit. A link or a submodule among them is not followed.
 func (c Client) Fetch(ctx context.Context, r bundle.Reference) (bundle.Tree, string, error) {
 	auth, err := c.auth(r.Location)
 	if err != nil {

@@ -168,7 +168,6 @@ func TestFetchRefuses(t *testing.T) {
 		"Truncated": {why: "a pack that is cut off", before: func(w http.ResponseWriter, r *http.Request) bool { return pack(r) && writes(w, "0008NAK\nPACK") }, want: "cannot fetch"},
 		"Branch":    {why: "no such branch", reference: bundle.Reference{Version: "nothing"}, want: `no branch or tag is named "nothing"`},
 		"Commit":    {why: "no such commit", reference: bundle.Reference{Digest: strings.Repeat("0a", 20)}, want: "the repository does not have it"},
-		"Link":      {why: "it leads elsewhere", make: func(p project) { assert.NoError(p, os.Symlink("/etc/passwd", filepath.Join(p.folder, "deploy", "l"))) }, want: `"deploy/l": it is a symbolic link`},
 		"Large":     {why: "more than is taken", make: func(p project) { p.write("deploy/large", strings.Repeat("x", 2<<20)) }, want: "too large"},
 	}
 	for label, tc := range tests {
@@ -184,14 +183,20 @@ func TestFetchRefuses(t *testing.T) {
 			tree, _, err := client().Fetch(t.Context(), tc.reference)
 			require.ErrorContains(t, err, tc.want, tc.why)
 			assert.Empty(t, tree.Paths(), tc.why)
-			if label == "Link" {
-				tc.reference.Folder = "other"
-				tree, _, err = client().Fetch(t.Context(), tc.reference)
-				require.NoError(t, err, "what lies elsewhere is nobody's affair")
-				assert.Equal(t, []string{"other/b"}, tree.Paths())
-			}
 		})
 	}
+}
+
+// CONTENT.md X3: a link is not followed, and known as one.
+func TestFetchLinks(t *testing.T) {
+	p := newProject(t)
+	p.write("deploy/a", "x")
+	require.NoError(t, os.Symlink("/etc/passwd", filepath.Join(p.folder, "deploy", "l")))
+	p.commit()
+	tree, _, err := client().Fetch(t.Context(), bundle.Reference{Location: p.served(nil)})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"deploy/a"}, tree.Paths())
+	assert.Equal(t, map[string]string{"deploy/l": bundle.SymbolicLink}, tree.Links())
 }
 
 func writes(w http.ResponseWriter, text string) bool {
