@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 
 	gogit "github.com/go-git/go-git/v5"
@@ -13,6 +14,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/go-git/go-git/v5/storage/memory"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/egress"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
@@ -37,7 +39,7 @@ func (c Client) Fetch(ctx context.Context, r bundle.Reference) (bundle.Tree, str
 	if err != nil {
 		return bundle.Tree{}, "", err
 	}
-	ctx, end := context.WithCancel(carriedBy(ctx, c.Transport))
+	ctx, end := context.WithCancel(carriedBy(ctx, c.carrier(r.Location)))
 	defer end()
 	f := fetching{
 		options: gogit.FetchOptions{RemoteName: "origin", Auth: auth, Tags: gogit.NoTags},
@@ -58,6 +60,15 @@ func (c Client) Fetch(ctx context.Context, r bundle.Reference) (bundle.Tree, str
 		return bundle.Tree{}, "", fmt.Errorf("cannot use commit %s: %w", commit, err)
 	}
 	return tree, commit.String(), nil
+}
+
+// carrier returns what carries requests over HTTP: credentials go to the location's host and port alone.
+func (c Client) carrier(location string) http.RoundTripper {
+	at, err := url.Parse(location)
+	if err != nil {
+		return c.Transport // the library refuses it
+	}
+	return egress.Private{Base: c.Transport, Only: at}
 }
 
 // fetching is one fetch.

@@ -149,6 +149,29 @@ func TestFetchCredentials(t *testing.T) {
 	assert.NotContains(t, err.Error(), "hush")
 }
 
+// CONTENT.md X6: credentials do not follow a redirect to another port.
+func TestFetchCredentialsOfAnotherPort(t *testing.T) {
+	p := newProject(t)
+	p.write("a", "x")
+	p.commit()
+	var sent []string
+	other := p.served(func(_ http.ResponseWriter, r *http.Request) bool {
+		sent = append(sent, r.Header.Get("Authorization"))
+		return false
+	})
+	address := p.served(func(w http.ResponseWriter, r *http.Request) bool {
+		http.Redirect(w, r, strings.TrimSuffix(other, "/.git")+r.URL.String(), http.StatusFound)
+		return true
+	})
+	c := client()
+	c.Credentials = bundle.Credentials{Username: "me", Password: "hush"}
+	_, _, err := c.Fetch(t.Context(), bundle.Reference{Location: address})
+	require.ErrorContains(t, err, "the server redirects to another host or port, to which the credentials are not sent: use the address that it redirects to")
+	assert.Empty(t, strings.Join(sent, ""))
+	_, _, err = client().Fetch(t.Context(), bundle.Reference{Location: address})
+	require.NoError(t, err, "what is open to all is fetched from where it is")
+}
+
 // BUNDLES.md, invariant 1: a fetch that fails gives nothing and says why.
 func TestFetchRefuses(t *testing.T) {
 	pack := func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/git-upload-pack") }
