@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 
 	gogit "github.com/go-git/go-git/v5"
@@ -39,7 +38,7 @@ func (c Client) Fetch(ctx context.Context, r bundle.Reference) (bundle.Tree, str
 	if err != nil {
 		return bundle.Tree{}, "", err
 	}
-	ctx, end := context.WithCancel(carriedBy(ctx, c.carrier(r.Location)))
+	ctx, end := context.WithCancel(carriedBy(ctx, egress.Private(c.Transport)))
 	defer end()
 	f := fetching{
 		options: gogit.FetchOptions{RemoteName: "origin", Auth: auth, Tags: gogit.NoTags},
@@ -60,15 +59,6 @@ func (c Client) Fetch(ctx context.Context, r bundle.Reference) (bundle.Tree, str
 		return bundle.Tree{}, "", fmt.Errorf("cannot use commit %s: %w", commit, err)
 	}
 	return tree, commit.String(), nil
-}
-
-// carrier returns what carries requests over HTTP: credentials go to the location's host and port alone.
-func (c Client) carrier(location string) http.RoundTripper {
-	at, err := url.Parse(location)
-	if err != nil {
-		return c.Transport // the library refuses it
-	}
-	return egress.Private{Base: c.Transport, Only: at}
 }
 
 // fetching is one fetch.

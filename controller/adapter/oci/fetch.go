@@ -104,12 +104,12 @@ func (c Client) ask(ctx context.Context, location string, r bundle.Reference, au
 		remote.WithContext(ctx), remote.WithAuth(authenticator),
 		remote.WithRetryBackoff(remote.Backoff{Duration: c.Pause, Factor: 3, Jitter: 0.1, Steps: 3}),
 	}
-	// A registry names the server that changes credentials into tokens, which may be another one.
+	// The library asks registries at addresses of private networks without TLS.
 	base := c.Transport
 	if base == nil {
 		base = remote.DefaultTransport
 	}
-	options = append(options, remote.WithTransport(egress.Private{Base: base}))
+	options = append(options, remote.WithTransport(egress.Private(base)))
 	found, err := remote.Get(reference, options...)
 	if err != nil {
 		return nil, "", err
