@@ -159,7 +159,7 @@ func (r *Rendered) render(ctx context.Context, p *Prepared, o Options) error {
 		err = r.helm(ctx, p, helm.Release{Name: o.Name, Namespace: o.Namespace, Values: values, Once: o.Once}, o)
 	case len(values) > 0 && r.Format == bundle.OpenShiftTemplate:
 		err = errors.New("values are given, but the Template is not part of a chart: give parameters instead")
-	case len(values) > 0:
+	case len(values) > 0 && r.Format != bundle.RegistryV1:
 		err = fmt.Errorf("values are given, which %s does not support: leave them out, or choose format %s", r.Format, bundle.Helm)
 	case r.Format == bundle.Plain || r.Format == bundle.OpenShiftTemplate:
 		r.Objects, err = r.manifests(&p.folder, o)
@@ -168,7 +168,7 @@ func (r *Rendered) render(ctx context.Context, p *Prepared, o Options) error {
 		r.Objects, err = read(kustomize.Render(&p.tree, o.Path))
 	default:
 		in.Renderer = registryv1.Renderer
-		err = r.operator(&p.folder, registryv1.Options{Namespace: o.Namespace, Watch: o.Watch})
+		err = r.operator(&p.folder, registryv1.Options{Namespace: o.Namespace, Watch: o.Watch}, values)
 	}
 	if err != nil {
 		return err
@@ -236,9 +236,15 @@ func (r *Rendered) manifests(tree *bundle.Tree, o Options) ([]bundle.Object, err
 	return processed(all, o)
 }
 
-func (r *Rendered) operator(tree *bundle.Tree, options registryv1.Options) error {
+func (r *Rendered) operator(tree *bundle.Tree, options registryv1.Options, values map[string]any) error {
 	manifests, err := read(registryv1.Manifests(tree))
 	if err != nil {
+		return err
+	}
+	if options.Properties, err = registryv1.Properties(tree); err != nil {
+		return err
+	}
+	if options.Config, err = registryv1.ParseConfig(values); err != nil {
 		return err
 	}
 	r.Objects, err = registryv1.Convert(manifests, options)

@@ -86,7 +86,7 @@ func (w Wanted) checkRender() []error {
 	if len(w.SkipHooks) > 0 && format != Helm {
 		faults = append(faults, fmt.Errorf("spec.render.skipHooks: format %s has no hooks: remove it, or set spec.format: %s", format, Helm))
 	}
-	if w.Values && format != Helm && format != OpenShiftTemplate {
+	if w.Values && format != Helm && format != OpenShiftTemplate && format != RegistryV1 {
 		faults = append(faults, fmt.Errorf("spec.render: format %s supports no values: remove values and valuesFrom, or set spec.format: %s",
 			format, Helm))
 	}

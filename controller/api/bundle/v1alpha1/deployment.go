@@ -171,7 +171,7 @@ type BundleRender struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Path string `json:"path,omitempty"`
-	// values are the values of a Helm chart; they override those of valuesFrom.
+	// values are the values of a Helm chart, or deploymentConfig of a registry-v1 bundle; they override those of valuesFrom.
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Type=object
