@@ -1,7 +1,6 @@
 package bundle
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,68 +12,83 @@ import (
 // ErrFinalJob is wrapped where a Job of an uninstallation fails, or cannot be read. Nothing was deleted then.
 var ErrFinalJob = errors.New("nothing is deleted")
 
-// final does one step of the Jobs that an uninstallation runs before anything is deleted (CONTENT.md X2), and returns
-// what they wait for; nothing when all have completed. What was approved alone runs.
-func (e *Engine) final(ctx context.Context, p bundle.Plan) ([]bundle.Wait, error) {
-	planned := map[bundle.ID]bundle.Verb{}
+// finishing runs the Jobs of an uninstallation, before anything is deleted (CONTENT.md X2).
+type finishing struct {
+	*Engine
+
+	jobs []bundle.Entry
+}
+
+// newFinishing returns the Jobs that are left to run of those that were approved.
+func newFinishing(e *Engine, p bundle.Plan) finishing {
+	deleted := map[bundle.ID]bool{}
 	for _, a := range p.Actions {
-		planned[a.ID] = a.Verb
+		deleted[a.ID] = a.Verb == bundle.Delete
 	}
-	jobs := slices.DeleteFunc(e.record.Final(e.SkipJobs), func(entry bundle.Entry) bool {
-		return !slices.Contains(e.record.Removing, entry.ID) || planned[entry.ID] != bundle.Delete
+	jobs := slices.DeleteFunc(bundle.FinalJobs(e.record, e.SkipJobs), func(entry bundle.Entry) bool {
+		return !slices.Contains(e.record.Removing, entry.ID) || !deleted[entry.ID]
 	})
-	if len(jobs) == 0 {
+	return finishing{e, jobs}
+}
+
+// step does the next step, and returns what the Jobs wait for; nothing when all have completed.
+func (f finishing) step(ctx context.Context) ([]bundle.Wait, error) {
+	if len(f.jobs) == 0 {
 		return nil, nil
 	}
-	stored, err := e.Store.Plan(ctx, e.record.Begun().Number)
+	content, err := f.Store.Plan(ctx, f.record.Begun().Number)
 	if err != nil {
-		return nil, fmt.Errorf("cannot run %s: %w: %w: %s", jobs[0].ID, ErrFinalJob, err, skipping(jobs[0]))
+		return nil, fmt.Errorf("cannot run %s: %w: %w: %s", f.jobs[0].ID, ErrFinalJob, err, skipping(f.jobs[0]))
 	}
-	final := stored.Final(jobs)
+	final := bundle.NewFinal(content, f.jobs)
 	if len(final.Sequence) == 0 {
 		return nil, nil
 	}
-	seen, err := e.Cluster.Observe(ctx, final.Sequence.Look(e.Owner, bundle.Record{}, nil))
+	seen, err := f.Cluster.Observe(ctx, final.Sequence.Look(f.Owner, bundle.Record{}, nil))
 	if err != nil {
-		e.tell(Progress{Trouble: err})
+		f.tell(Progress{Trouble: err})
 		return nil, err
 	}
-	next := bundle.Step(final, e.record, seen.Live, bundle.Pace{Now: e.Now(), Deadline: e.Patience})
-	e.tell(Progress{Next: next})
-	return e.carryOut(ctx, next, jobs)
-}
-
-// carryOut writes what is next of the Jobs of an uninstallation, and stores which have completed.
-func (e *Engine) carryOut(ctx context.Context, next bundle.Next, jobs []bundle.Entry) ([]bundle.Wait, error) {
+	next := bundle.Step(final, f.record, seen.Live, bundle.Pace{Now: f.Now(), Deadline: f.Patience})
+	f.tell(Progress{Next: next})
 	if len(next.Completed) > 0 {
-		if err := e.save(ctx, e.record.Complete(next.Completed...), nil); err != nil {
+		if err := f.save(ctx, f.record.Complete(next.Completed...), nil); err != nil {
 			return nil, stored(err)
 		}
 	}
-	if len(next.Failures) > 0 {
-		f := next.Failures[0]
-		at := slices.IndexFunc(jobs, func(entry bundle.Entry) bool { return entry.ID == f.ID })
-		return nil, fmt.Errorf("cannot uninstall: %w: %s: delete the Job to have it run again, or %s", ErrFinalJob, f, skipping(jobs[max(0, at)]))
-	}
-	if next.Outcome == bundle.Succeeded {
+	return f.carryOut(ctx, next)
+}
+
+// carryOut writes the Jobs that are next.
+func (f finishing) carryOut(ctx context.Context, next bundle.Next) ([]bundle.Wait, error) {
+	switch {
+	case len(next.Failures) > 0:
+		return nil, f.failed(next.Failures[0])
+	case next.Outcome == bundle.Succeeded:
 		return nil, nil
 	}
-	_, refused := e.Cluster.Apply(ctx, next.Apply)
+	_, refused := f.Cluster.Apply(ctx, next.Apply)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
 	waits := slices.Clone(next.Waits)
 	for _, w := range next.Apply {
-		why := "was started"
-		if err := refused[w.Object.ID()]; err != nil {
-			why = err.Error()
+		wait := bundle.Wait{ID: w.Object.ID(), Phase: bundle.Jobs, For: "was started"}
+		if err := refused[wait.ID]; err != nil {
+			wait.For = err.Error()
 		}
-		waits = append(waits, bundle.Wait{ID: w.Object.ID(), Phase: bundle.Jobs, For: why})
+		waits = append(waits, wait)
 	}
 	for i := range waits {
-		waits[i].For = "runs before anything is deleted: " + cmp.Or(waits[i].For, "is not complete")
+		waits[i].For = "runs before anything is deleted: " + waits[i].For
 	}
 	return waits, nil
+}
+
+// failed returns the error of a Job that failed, with the cures.
+func (f finishing) failed(failure bundle.Failure) error {
+	at := slices.IndexFunc(f.jobs, func(entry bundle.Entry) bool { return entry.ID == failure.ID })
+	return fmt.Errorf("cannot uninstall: %w: %s: delete the Job to have it run again, or %s", ErrFinalJob, failure, skipping(f.jobs[at]))
 }
 
 // skipping returns the cure that leaves a Job out.

@@ -39,7 +39,7 @@ func (e *Engine) pruneOnce(ctx context.Context, p bundle.Plan, revision int) (bu
 	if err := e.Store.Unmoved(ctx); err != nil {
 		return bundle.Pruned{}, stored(err)
 	}
-	if waits, err := e.final(ctx, p); err != nil || len(waits) > 0 {
+	if waits, err := newFinishing(e, p).step(ctx); err != nil || len(waits) > 0 {
 		return bundle.Pruned{Waits: waits}, err
 	}
 	seen, err := e.Cluster.Observe(ctx, e.leaving(p))

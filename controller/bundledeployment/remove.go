@@ -114,7 +114,7 @@ func (j removal) uninstall(ctx context.Context) (*domain.Stop, error) {
 func (j removal) skipped(ctx context.Context, record domain.Record) []domain.Target {
 	// A name that cannot be read names no Job: spec is not checked while the deployment goes.
 	skipped, _ := domain.ParseTargets("spec.render.skipHooks", j.deployment.Spec.Render.SkipHooks)
-	jobs := record.Final(nil)
+	jobs := domain.FinalJobs(record, nil)
 	if len(jobs) == 0 || !j.lost(ctx) {
 		return skipped
 	}

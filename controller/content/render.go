@@ -40,14 +40,20 @@ type Options struct {
 	Set []string
 	// Parameters are values for the parameters of a Template, by name.
 	Parameters map[string]string
-	// IgnoreUnknown passes over parameters that the content does not declare, in every format.
-	IgnoreUnknown bool
 	// SkipHooks names hooks of a chart that are left out, as Kind/name.
 	SkipHooks []string
-	// Empty lets content come to no objects.
-	Empty bool
 	// Once renders a chart once: no note says what renders differently each time.
 	Once bool
+
+	Tolerated
+}
+
+// Tolerated are the faults of content that are passed over.
+type Tolerated struct {
+	// IgnoreUnknown passes over parameters that the content does not declare, in every format.
+	IgnoreUnknown bool
+	// Empty lets content come to no objects.
+	Empty bool
 }
 
 // ValuesFile is a file of values for a chart.

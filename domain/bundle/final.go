@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Final returns the Jobs that an uninstallation runs before it deletes anything (CONTENT.md X2), in their order: those
-// that have not completed, but for those that skip names.
-func (r Record) Final(skip []Target) []Entry {
+// FinalJobs returns the Jobs that an uninstallation runs before it deletes anything (CONTENT.md X2), in their order:
+// those of a record that have not completed, but for those that skip names.
+func FinalJobs(r Record, skip []Target) []Entry {
 	var all []Entry
 	for _, e := range r.Inventory {
 		skipped := slices.ContainsFunc(skip, func(t Target) bool { return t.Names(e.Origin) })
@@ -21,8 +21,8 @@ func (r Record) Final(skip []Target) []Entry {
 	return all
 }
 
-// Final returns the plan that runs these Jobs of a plan; they wait for each other and for nothing else.
-func (p Plan) Final(jobs []Entry) Plan {
+// NewFinal returns the plan that runs some Jobs of a plan; they wait for each other and for nothing else.
+func NewFinal(p Plan, jobs []Entry) Plan {
 	chosen := map[ID]bool{}
 	for _, e := range jobs {
 		chosen[e.ID] = true
@@ -40,14 +40,12 @@ func (p Plan) Final(jobs []Entry) Plan {
 	return final
 }
 
-// final adds the Jobs that run before an uninstallation deletes anything, before all else.
-func (d *drafting) final() {
-	if !d.Uninstall {
-		return
-	}
-	for _, e := range d.Record.Final(d.Skip) {
-		if situation, _ := d.Live[e.ID].Situation(d.Owner); situation == Absent {
-			d.plan.Actions = append(d.plan.Actions, Action{Verb: Run, ID: e.ID, Phase: e.Phase, Depth: e.Depth, Why: "before anything is deleted"})
+// finally returns the actions of an uninstallation that run Jobs.
+func finally(in Intent) (actions []Action) {
+	for _, e := range FinalJobs(in.Record, in.Skip) {
+		if situation, _ := in.Live[e.ID].Situation(in.Owner); situation == Absent && in.Uninstall {
+			actions = append(actions, Action{Verb: Run, ID: e.ID, Phase: e.Phase, Depth: e.Depth, Why: "before anything is deleted"})
 		}
 	}
+	return actions
 }

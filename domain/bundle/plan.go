@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 )
 
@@ -118,30 +117,17 @@ func NewPlan(in Intent) (Plan, error) {
 	d.plan.Base, _ = in.Record.Healthy()
 	d.definitions, d.namespaces = pending(in)
 	for _, item := range in.Sequence {
-		item = d.turn(item)
+		item = item.turn(d.changes())
 		d.plan.Sequence = append(d.plan.Sequence, item)
 		d.item(item)
 	}
-	d.final()
+	d.plan.Actions = append(d.plan.Actions, finally(in)...)
 	d.remove()
 	d.hold()
 	d.judges()
 	d.plan.Grants = d.grants()
 	d.plan.Digest = d.plan.digest()
 	return d.plan, errors.Join(d.faults...)
-}
-
-// turn returns an item as this revision has it: a Job that runs in each has a name of its own, and one that does not run
-// now is kept.
-func (d *drafting) turn(item Item) Item {
-	switch {
-	case item.Kept:
-	case item.Run == OnUninstall, item.Run == OnUpgrade && d.changes() == 0:
-		item.Kept = true
-	case item.Run == Always, item.Run == OnUpgrade:
-		item = item.named(strconv.Itoa(d.changes()))
-	}
-	return item
 }
 
 // changes returns the healthy revision that this one changes, 0 for a first installation. As long as the content is that
@@ -214,12 +200,8 @@ func (d *drafting) decide(a Action, item Item, l Live) Action {
 	switch {
 	case item.Kept && situation != Absent:
 		a.Verb, a.Why = None, "kept as it is during a rollback"
-	case item.job() && item.Kept && item.Run == OnUninstall:
-		a.Verb, a.Why = None, "runs in an uninstallation"
-	case item.job() && item.Kept && item.Run == OnUpgrade && d.changes() == 0:
-		a.Verb, a.Why = None, "runs on upgrades"
 	case item.job() && (item.Kept || d.Record.completed(item)):
-		a.Verb, a.Why = None, "has already run"
+		a.Verb, a.Why = None, item.idle(d.changes())
 	case situation == Absent && item.job():
 		a.Verb = Run
 	case situation == Absent:

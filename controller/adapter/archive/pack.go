@@ -15,14 +15,7 @@ func Pack(out io.Writer, tree *bundle.Tree) error {
 	entries := tar.NewWriter(out)
 	links := tree.Links()
 	for _, name := range slices.Sorted(maps.Keys(links)) {
-		head := tar.Header{Typeflag: tar.TypeSymlink, Name: name, Linkname: "/"}
-		switch links[name] {
-		case bundle.HardLink:
-			head.Typeflag = tar.TypeLink
-		case bundle.Submodule:
-			head.PAXRecords = map[string]string{linkKey: bundle.Submodule}
-		}
-		if err := entries.WriteHeader(&head); err != nil {
+		if err := entries.WriteHeader(linked(name, links[name])); err != nil {
 			return fmt.Errorf("cannot pack %s: %w", name, err)
 		}
 	}
@@ -43,4 +36,16 @@ func Pack(out io.Writer, tree *bundle.Tree) error {
 		return fmt.Errorf("cannot pack the archive: %w", err)
 	}
 	return nil
+}
+
+// linked returns the entry of a link, which leads nowhere.
+func linked(name, link string) *tar.Header {
+	head := tar.Header{Typeflag: tar.TypeSymlink, Name: name, Linkname: "/"}
+	switch link {
+	case bundle.HardLink:
+		head.Typeflag = tar.TypeLink
+	case bundle.Submodule:
+		head.PAXRecords = map[string]string{linkKey: bundle.Submodule}
+	}
+	return &head
 }

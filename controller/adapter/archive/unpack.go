@@ -73,24 +73,21 @@ func untar(entries *tar.Reader, add func(string, bundle.File) error) error {
 		if err != nil {
 			return err
 		}
+		var f bundle.File
 		switch entry.Typeflag {
 		case tar.TypeDir, tar.TypeXGlobalHeader:
 			continue
 		case tar.TypeReg:
-		case tar.TypeSymlink, tar.TypeLink:
-			if err := add(strings.TrimPrefix(entry.Name, "./"), bundle.File{Link: link(entry)}); err != nil {
-				return err
+			f.Executable = entry.Mode&0o100 != 0
+			if f.Content, err = read(entries, uint64(max(entry.Size, 0))); err != nil {
+				return fmt.Errorf("cannot read %q: %w", entry.Name, err)
 			}
-			continue
+		case tar.TypeSymlink, tar.TypeLink:
+			f.Link = link(entry)
 		default:
 			return fmt.Errorf("cannot use %q: it is %s: pack files only", entry.Name, kind(entry.FileInfo().Mode()))
 		}
-		content, err := read(entries, uint64(max(entry.Size, 0)))
-		if err != nil {
-			return fmt.Errorf("cannot read %q: %w", entry.Name, err)
-		}
-		name := strings.TrimPrefix(entry.Name, "./")
-		if err := add(name, bundle.File{Content: content, Executable: entry.Mode&0o100 != 0}); err != nil {
+		if err := add(strings.TrimPrefix(entry.Name, "./"), f); err != nil {
 			return err
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"net/url"
 )
 
-const errOpen Error = "the server, or one that it names, has no TLS, and credentials are not sent without it: use https://, or remove the " +
-	"credentials"
+const errOpen Error = "the server, or one that it names, has no TLS, and credentials are not sent without it: use https://, or " +
+	"remove the credentials"
 
 // Private returns base for requests whose credentials go over TLS, or to the machine itself (CONTENT.md X6). nil is the
 // standard library's.

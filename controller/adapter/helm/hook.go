@@ -113,31 +113,38 @@ func (s *sorting) add(o bundle.Object, events string) error {
 		s.kept = append(s.kept, h.Object)
 		return nil
 	}
+	if err := s.time(h, events); err != nil {
+		return refused(o.ID(), events, err)
+	}
+	return nil
+}
+
+// time takes a hook when its events are.
+func (s *sorting) time(h hook, events string) error {
 	times, err := parseTimes(events)
 	switch {
 	case err != nil:
-		return refused(o, events, err)
+		return err
 	case times.only() != "":
-		s.notes = append(s.notes, fmt.Sprintf("%s %s", o.ID(), times.only()))
+		s.notes = append(s.notes, fmt.Sprintf("%s %s", h.ID(), times.only()))
 		return nil
-	case !runs(o):
+	case !runs(h.Object):
 		s.kept = append(s.kept, h.Object)
 		return nil
 	}
-	if h.turn, err = times.turn(o.ID().Kind); err != nil {
-		return refused(o, events, err)
+	if h.turn, err = times.turn(h.ID().Kind); err != nil {
+		return err
 	}
 	h.runs = true
 	h.mark(bundle.PhaseKey, h.phase.String())
-	if o.ID().Kind == "Job" && h.Annotation(bundle.RunKey) == "" {
+	if h.ID().Kind == "Job" && h.Annotation(bundle.RunKey) == "" {
 		h.mark(bundle.RunKey, string(h.policy))
 	}
 	s.kept, s.running = append(s.kept, h.Object), append(s.running, h)
 	return nil
 }
 
-func refused(o bundle.Object, events string, why error) error {
-	id := o.ID()
+func refused(id bundle.ID, events string, why error) error {
 	return fmt.Errorf("cannot use hook %q of %s: %w: turn it off in the values, leave it out by its name (--skip-hook %s/%s, or "+
 		"spec.render.skipHooks), or give it the annotation %s", events, id, why, id.Kind, id.Name, bundle.PhaseKey)
 }

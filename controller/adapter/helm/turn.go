@@ -18,7 +18,7 @@ const (
 	behind = bundle.Jobs
 )
 
-// turn is when and how often what is run by Helm runs.
+// turn is when and how often an object runs.
 type turn struct {
 	phase  bundle.Phase
 	policy bundle.RunPolicy

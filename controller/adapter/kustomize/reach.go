@@ -15,7 +15,7 @@ import (
 // reach finds the files that the library may read, and judges those alone (CONTENT.md X3).
 type reach struct {
 	tree *bundle.Tree
-	// files are what was found, folders those whose kustomizations were judged.
+	// files and folders are those that were found.
 	files, folders map[string]bool
 	failed         []error
 }
@@ -62,8 +62,8 @@ func (r *reach) kustomization(name string, text []byte) {
 	}
 }
 
-// refer finds the file or the folder that a kustomization in a folder refers to. What is not there is the library's
-// affair, which says so.
+// refer finds the file or the folder that a kustomization in a folder refers to. A path that leads nowhere is left to
+// the library's errors.
 func (r *reach) refer(folder string, to reference) error {
 	if strings.ContainsAny(to.name, ":@?") || strings.HasPrefix(strings.ToLower(to.name), "github.com/") {
 		return fmt.Errorf("%q is outside the bundle: copy it into the bundle, and use its path there", to.name)
@@ -116,7 +116,7 @@ type reference struct {
 	raw, folder bool
 }
 
-// references returns the paths and addresses of what the library would load.
+// references returns the paths and addresses that the library would load.
 //
 //nolint:staticcheck // deprecated fields are still read, and so must be looked at
 func references(k types.Kustomization) []reference {
@@ -139,6 +139,12 @@ func references(k types.Kustomization) []reference {
 	for _, name := range names {
 		all = append(all, reference{name: name})
 	}
+	return append(all, generators(k)...)
+}
+
+// generators returns the files that are taken as they are.
+func generators(k types.Kustomization) []reference {
+	var all []reference
 	var generated []types.KvPairSources
 	for _, g := range k.ConfigMapGenerator {
 		generated = append(generated, g.KvPairSources)

@@ -8,108 +8,109 @@ import (
 	"strings"
 )
 
-// faults are what a bundle is refused for.
-type faults struct {
-	name string
-	all  []error
+// checking collects the faults of a bundle.
+type checking struct {
+	*operator
+
+	faults []error
 }
 
 // add adds a fault, with its place and the cure.
-func (f *faults) add(format string, args ...any) {
-	f.all = append(f.all, fmt.Errorf("cannot use ClusterServiceVersion %s: %s", f.name, fmt.Sprintf(format, args...)))
+func (c *checking) add(format string, args ...any) {
+	c.faults = append(c.faults, fmt.Errorf("cannot use ClusterServiceVersion %s: %s", c.Metadata.Name, fmt.Sprintf(format, args...)))
 }
 
 // check refuses a bundle that is against the rules of the format, each by its reason, and no other (CONTENT.md X8).
 func (o *operator) check() error {
-	f := &faults{name: o.Metadata.Name}
+	c := &checking{operator: o}
 	names := map[string]bool{}
 	for i, d := range o.Spec.Install.Spec.Deployments {
 		place := fmt.Sprintf("spec.install.spec.deployments[%d].name", i)
-		f.named(place, d.Name)
+		c.named(place, d.Name)
 		if names[d.Name] {
-			f.add("%s %q is there twice: rename one", place, d.Name)
+			c.add("%s %q is there twice: rename one", place, d.Name)
 		}
 		names[d.Name] = true
 	}
 	for _, other := range o.others {
 		if _, known := supported[other.ID().Kind]; !known {
-			f.add("%s is of a kind that a bundle may not have: remove it, or install it separately", other.ID())
+			c.add("%s is of a kind that a bundle may not have: remove it, or install it separately", other.ID())
 		}
 	}
-	o.checkDefinitions(f)
-	o.checkWebhooks(f, names)
-	return errors.Join(f.all...)
+	c.definitions()
+	c.webhooks(names)
+	return errors.Join(c.faults...)
 }
 
-// named refuses what is no name of an object.
-func (f *faults) named(place, name string) {
+// named refuses a name that no object may have.
+func (c *checking) named(place, name string) {
 	const longest = 253
 	valid := regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
 	if !valid.MatchString(name) || len(name) > longest {
-		f.add("%s %q is no name of an object: write lower-case letters, digits, - and ., at most %d characters", place, name, longest)
+		c.add("%s %q is no name of an object: write lower-case letters, digits, - and ., at most %d characters", place, name, longest)
 	}
 }
 
-// checkDefinitions looks for the definitions that are owned.
-func (o *operator) checkDefinitions(f *faults) {
+// definitions looks for the definitions that are owned.
+func (c *checking) definitions() {
 	there := map[string]bool{}
-	for _, d := range o.definitions {
+	for _, d := range c.operator.definitions {
 		there[d.ID().Name] = true
 	}
-	for i, d := range o.Spec.Definitions.Owned {
+	for i, d := range c.Spec.Definitions.Owned {
 		if !there[d.Name] {
-			f.add("spec.customresourcedefinitions.owned[%d]: it owns CustomResourceDefinition %q, and manifests/ does not have it: add it to "+
+			c.add("spec.customresourcedefinitions.owned[%d]: it owns CustomResourceDefinition %q, and manifests/ does not have it: add it to "+
 				"manifests/, or remove it here", i, d.Name)
 		}
 	}
 }
 
-func (o *operator) checkWebhooks(f *faults, deployments map[string]bool) {
+func (c *checking) webhooks(deployments map[string]bool) {
 	seen, converted := map[string]bool{}, map[string]int{}
-	for i, w := range o.Spec.Webhooks {
+	for i, w := range c.Spec.Webhooks {
 		place := fmt.Sprintf("spec.webhookdefinitions[%d]", i)
-		f.named(place+".generateName", w.Name)
+		c.named(place+".generateName", w.Name)
 		if seen[w.Type+w.Name] {
-			f.add("%s.generateName %q is there twice: rename one", place, w.Name)
+			c.add("%s.generateName %q is there twice: rename one", place, w.Name)
 		}
 		seen[w.Type+w.Name] = true
 		if !deployments[w.Deployment] {
-			f.add("%s names deployment %q, which the install strategy does not have: add it, or name another", place, w.Deployment)
+			c.add("%s names deployment %q, which the install strategy does not have: add it, or name another", place, w.Deployment)
 		}
-		o.checkPort(f, i, w)
+		c.port(i, w)
 		switch w.Type {
 		case validating, mutating:
-			checkRules(f, place, w)
+			c.rules(place, w)
 		case conversion:
-			o.checkConversion(f, place, w)
-			o.checkConverted(f, i, w, converted)
+			c.conversion(place, w)
+			c.converted(i, w, converted)
 		default:
-			f.add("%s has type %q: write %s, %s or %s", place, w.Type, validating, mutating, conversion)
+			c.add("%s has type %q: write %s, %s or %s", place, w.Type, validating, mutating, conversion)
 		}
 	}
 }
 
-// checkPort refuses a second target for a port of a Service.
-func (o *operator) checkPort(f *faults, i int, w webhook) {
-	for j, earlier := range o.Spec.Webhooks[:i] {
+// port refuses a second target for a port of a Service.
+func (c *checking) port(i int, w webhook) {
+	for j, earlier := range c.Spec.Webhooks[:i] {
 		if earlier.Deployment == w.Deployment && earlier.port() == w.port() && earlier.target() != w.target() {
-			f.add("spec.webhookdefinitions[%d] has target port %v for port %d, and spec.webhookdefinitions[%d] has %v: use one target port, "+
+			c.add("spec.webhookdefinitions[%d] has target port %v for port %d, and spec.webhookdefinitions[%d] has %v: use one target port, "+
 				"or two ports", i, w.target(), w.port(), j, earlier.target())
 			return
 		}
 	}
 }
 
-// checkRules refuses rules by which an operator could stop its own removal.
-func checkRules(f *faults, place string, w webhook) {
+// rules refuses rules by which an operator could stop its own removal.
+func (c *checking) rules(place string, w webhook) {
 	for _, r := range w.Rules {
 		for _, group := range r.APIGroups {
 			if why := guarded[group]; why != "" {
-				f.add("%s has a rule for API group %q, which %s: name the groups that it needs", place, group, why)
+				c.add("%s has a rule for API group %q, which %s: name the groups that it needs", place, group, why)
 			}
 			for _, resource := range r.Resources {
 				if group == "admissionregistration.k8s.io" && slices.Contains(guardedResources, strings.ToLower(resource)) {
-					f.add("%s has a rule for %s of API group %q, which would keep it from being removed: remove it", place, resource, group)
+					c.add("%s has a rule for %s of API group %q, which would keep it from being removed: remove it", place, resource, group)
 				}
 			}
 		}
@@ -130,11 +131,11 @@ var (
 	}
 )
 
-// checkConversion refuses conversions where an operator may be installed for a part of the cluster.
-func (o *operator) checkConversion(f *faults, place string, w webhook) {
+// conversion refuses conversions where an operator may be installed for a part of the cluster.
+func (c *checking) conversion(place string, w webhook) {
 	var partial []string
 	all := false
-	for _, m := range o.Spec.InstallModes {
+	for _, m := range c.Spec.InstallModes {
 		switch {
 		case m.Supported && m.Type == allNamespaces:
 			all = true
@@ -144,30 +145,31 @@ func (o *operator) checkConversion(f *faults, place string, w webhook) {
 	}
 	switch {
 	case len(partial) > 0:
-		f.add("%s converts objects of the whole cluster, but the bundle also supports %s: leave only %s supported in spec.installModes", place,
+		c.add("%s converts objects of the whole cluster, but the bundle also supports %s: leave only %s supported in spec.installModes", place,
 			strings.Join(partial, ", "), allNamespaces)
 	case !all:
-		f.add("%s converts objects of the whole cluster: support %s in spec.installModes", place, allNamespaces)
+		c.add("%s converts objects of the whole cluster: support %s in spec.installModes", place, allNamespaces)
 	}
 	for _, name := range w.Converted {
-		if !slices.ContainsFunc(o.Spec.Definitions.Owned, func(d owned) bool { return d.Name == name }) {
-			f.add("%s converts %q, which the bundle does not own: add it to spec.customresourcedefinitions.owned, or remove it from "+
+		if !slices.ContainsFunc(c.Spec.Definitions.Owned, func(d owned) bool { return d.Name == name }) {
+			c.add("%s converts %q, which the bundle does not own: add it to spec.customresourcedefinitions.owned, or remove it from "+
 				"conversionCRDs", place, name)
 		}
 	}
 }
 
-// checkConverted refuses definitions that two webhooks convert, and those that the API server would not convert.
-func (o *operator) checkConverted(f *faults, i int, w webhook, converted map[string]int) {
+// converted refuses definitions that two webhooks convert, and those that the API server would not convert.
+func (c *checking) converted(i int, w webhook, converted map[string]int) {
 	for _, name := range w.Converted {
 		if j, twice := converted[name]; twice {
-			f.add("spec.webhookdefinitions[%d].conversionCRDs has %q, which spec.webhookdefinitions[%d] converts already: remove it from one", i, name, j)
+			c.add("spec.webhookdefinitions[%d].conversionCRDs has %q, which spec.webhookdefinitions[%d] converts already: remove it from one",
+				i, name, j)
 			continue
 		}
 		converted[name] = i
-		for _, d := range o.definitions {
+		for _, d := range c.operator.definitions {
 			if d.ID().Name == name && d.At("spec", "preserveUnknownFields") == true {
-				f.add("%s has spec.preserveUnknownFields: true, with which nothing is converted: set it to false", d.ID())
+				c.add("%s has spec.preserveUnknownFields: true, with which nothing is converted: set it to false", d.ID())
 			}
 		}
 	}

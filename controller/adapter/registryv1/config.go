@@ -13,9 +13,7 @@ import (
 
 // Config customizes the deployments of an operator, as the deploymentConfig of a lifecycle manager does (CONTENT.md X7).
 // Its zero value changes nothing.
-type Config struct {
-	lists, maps map[string]any
-}
+type Config struct{ settings map[string]any }
 
 // The settings of a deploymentConfig: lists of maps, and maps.
 //
@@ -46,20 +44,18 @@ func parseConfig(values map[string]any) (Config, error) {
 	if err := known(settings, slices.Concat(configLists, configMaps)...); err != nil {
 		return Config{}, fmt.Errorf("%s: %w", key, err)
 	}
-	c := Config{lists: map[string]any{}, maps: map[string]any{}}
+	c := Config{settings: map[string]any{}}
 	for name, value := range settings {
+		_, isMap := value.(map[string]any)
 		switch isList := slices.Contains(configLists, name); {
 		case value == nil:
+			continue
 		case isList && !isMaps(value):
 			return Config{}, fmt.Errorf("%s.%s is not a list of maps: write - name: value", key, name)
-		case isList:
-			c.lists[name] = value
-		default:
-			if _, ok := value.(map[string]any); !ok {
-				return Config{}, fmt.Errorf("%s.%s is not a map: write name: value", key, name)
-			}
-			c.maps[name] = value
+		case !isList && !isMap:
+			return Config{}, fmt.Errorf("%s.%s is not a map: write name: value", key, name)
 		}
+		c.settings[name] = value
 	}
 	return c, nil
 }
@@ -86,12 +82,12 @@ func isMaps(value any) bool {
 
 // list returns a list of settings, and table a map of them.
 func (c Config) list(name string) []any {
-	all, _ := c.lists[name].([]any)
+	all, _ := c.settings[name].([]any)
 	return all
 }
 
 func (c Config) table(name string) map[string]any {
-	all, _ := c.maps[name].(map[string]any)
+	all, _ := c.settings[name].(map[string]any)
 	return all
 }
 

@@ -50,11 +50,15 @@ func Manifests(tree *bundle.Tree) (bundle.Tree, error) {
 	if err := independent(tree); err != nil {
 		return bundle.Tree{}, err
 	}
-	manifests, err := tree.Sub("manifests")
+	return flat(tree.Sub("manifests"))
+}
+
+// flat refuses folders below manifests/.
+func flat(manifests bundle.Tree, err error) (bundle.Tree, error) {
 	for _, name := range manifests.Paths() {
 		if strings.Contains(name, "/") {
-			return bundle.Tree{}, fmt.Errorf("cannot use the bundle: manifests/%s lies in a folder below manifests/, which a registry+v1 bundle may "+
-				"not have: move it to manifests/", name)
+			return bundle.Tree{}, fmt.Errorf("cannot use the bundle: manifests/%s lies in a folder below manifests/, which a registry+v1 "+
+				"bundle may not have: move it to manifests/", name)
 		}
 	}
 	return manifests, err
@@ -91,7 +95,10 @@ func Convert(manifests []bundle.Object, options Options) ([]bundle.Object, error
 	if err := o.aim(options.Namespace, options.Watch); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(o.check(), o.state(options.Properties)); err != nil {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	if o.Metadata.Annotations, err = stated(o.Metadata.Annotations, options.Properties); err != nil {
 		return nil, err
 	}
 	all := o.accounts()

@@ -38,27 +38,23 @@ func Properties(tree *bundle.Tree) ([]Property, error) {
 	return read.Properties, nil
 }
 
-// state adds properties to those that the annotation of the version has.
-func (o *operator) state(properties []Property) error {
+// stated returns annotations with properties added to those that they have.
+func stated(annotations map[string]string, properties []Property) (map[string]string, error) {
 	if len(properties) == 0 {
-		return nil
+		return annotations, nil
 	}
 	var own []Property
-	if text := o.Metadata.Annotations[propertiesKey]; text != "" {
+	if text := annotations[propertiesKey]; text != "" {
 		if err := json.Unmarshal([]byte(text), &own); err != nil {
-			return fmt.Errorf("cannot read annotation %s of ClusterServiceVersion %s: %w: write a list of properties in JSON", propertiesKey,
-				o.Metadata.Name, err)
+			return nil, fmt.Errorf("cannot read annotation %s of the ClusterServiceVersion: %w: write a list of properties in JSON", propertiesKey, err)
 		}
 	}
 	text, err := json.Marshal(slices.Concat(own, properties))
 	if err != nil {
-		return fmt.Errorf("cannot write the properties of %s: %w", o.Metadata.Name, err)
+		return nil, fmt.Errorf("cannot write the properties: %w", err)
 	}
-	annotations := maps.Clone(o.Metadata.Annotations)
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	annotations[propertiesKey] = string(text)
-	o.Metadata.Annotations = annotations
-	return nil
+	all := map[string]string{}
+	maps.Copy(all, annotations)
+	all[propertiesKey] = string(text)
+	return all, nil
 }

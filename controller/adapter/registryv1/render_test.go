@@ -71,7 +71,7 @@ func TestDeploymentAsOLM(t *testing.T) {
 	}
 	broken := strings.Replace(version, "metadata: {name: cache.v1}", "metadata: {name: cache.v1, annotations: {olm.properties: '{'}}", 1)
 	_, err = registryv1.Convert(objects(t, broken, definition), registryv1.Options{Namespace: "a", Properties: []registryv1.Property{{Type: "a"}}})
-	require.ErrorContains(t, err, "cannot read annotation olm.properties of ClusterServiceVersion cache.v1")
+	require.ErrorContains(t, err, "cannot read annotation olm.properties of the ClusterServiceVersion")
 }
 
 // CONTENT.md X7: a mount where the certificate goes is replaced with its volume, also in other containers.
