@@ -24,6 +24,7 @@ const (
 	service   = "apiVersion: v1\nkind: Service\nmetadata: {name: a, namespace: shop}\nspec:\n  ports:\n  - port: 80\n"
 )
 
+// CONTENT.md X4, among others: what kubectl reads is read, typed lists too.
 func TestRead(t *testing.T) {
 	tests := map[string]struct {
 		why   string

@@ -47,7 +47,7 @@ func (c *checking) named(place, name string) {
 	const longest = 253
 	valid := regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
 	if !valid.MatchString(name) || len(name) > longest {
-		c.add("%s %q is no name of an object: write lower-case letters, digits, - and ., at most %d characters", place, name, longest)
+		c.add("%s %q is not a valid name of an object: write lower-case letters, digits, - and ., at most %d characters", place, name, longest)
 	}
 }
 
