@@ -135,11 +135,11 @@ func (t *Tree) File(name string) (File, bool) {
 
 // Paths returns the paths of all files, sorted.
 func (t *Tree) Paths() []string {
-	return slices.DeleteFunc(t.all(), func(name string) bool { return t.files[name].Link != "" })
+	return slices.DeleteFunc(sorted(t.files), func(name string) bool { return t.files[name].Link != "" })
 }
 
-// all returns the paths of all files and links, sorted.
-func (t *Tree) all() []string { return slices.Sorted(maps.Keys(t.files)) }
+// sorted returns the paths of files and links, sorted.
+func sorted(files map[string]File) []string { return slices.Sorted(maps.Keys(files)) }
 
 // Links returns what lies in the tree and is no file, by its path.
 func (t *Tree) Links() map[string]string {
@@ -155,7 +155,7 @@ func (t *Tree) Links() map[string]string {
 // Unlinked returns an error that names each link in the tree (CONTENT.md X3).
 func (t *Tree) Unlinked() error {
 	var failed []error
-	for _, name := range t.all() {
+	for _, name := range sorted(t.files) {
 		failed = append(failed, t.Follow(name))
 	}
 	return errors.Join(failed...)
@@ -240,7 +240,7 @@ type Layer struct {
 func Overlay(layers ...Layer) (Tree, error) {
 	var all Tree
 	for _, l := range layers {
-		for _, name := range l.Tree.all() {
+		for _, name := range sorted(l.Tree.files) {
 			at := path.Join(l.Destination, name)
 			if replaced, ok := all.files[at]; ok {
 				delete(all.files, at)
@@ -258,7 +258,7 @@ func Overlay(layers ...Layer) (Tree, error) {
 // paths, by what may be executed, and by every byte (BUNDLES.md, contentDigest).
 func (t *Tree) Digest() string {
 	all := sha256.New()
-	for _, name := range t.all() {
+	for _, name := range sorted(t.files) {
 		f, mode := t.files[name], "644"
 		switch {
 		case f.Link != "":
