@@ -71,12 +71,12 @@ func (i Item) turn(changes int) Item {
 	return i
 }
 
-// idle explains why a Job does not run in a revision that changes another one.
-func (i Item) idle(changes int) string {
+// idle explains why a Job of the policy does not run in a revision that changes another one.
+func (p RunPolicy) idle(changes int) string {
 	switch {
-	case i.Run == OnUninstall:
+	case p == OnUninstall:
 		return "runs in an uninstallation"
-	case i.Run == OnUpgrade && changes == 0:
+	case p == OnUpgrade && changes == 0:
 		return "runs on upgrades"
 	}
 	return "has already run"

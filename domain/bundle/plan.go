@@ -201,7 +201,7 @@ func (d *drafting) decide(a Action, item Item, l Live) Action {
 	case item.Kept && situation != Absent:
 		a.Verb, a.Why = None, "kept as it is during a rollback"
 	case item.job() && (item.Kept || d.Record.completed(item)):
-		a.Verb, a.Why = None, item.idle(d.changes())
+		a.Verb, a.Why = None, item.Run.idle(d.changes())
 	case situation == Absent && item.job():
 		a.Verb = Run
 	case situation == Absent:
