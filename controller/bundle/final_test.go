@@ -40,7 +40,7 @@ func withFinal(t *testing.T, jobs ...string) *scene {
 	objects := []bundle.Object{{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "a", "namespace": "shop"}}}
 	for i, name := range jobs {
 		notes := map[string]any{"orcon.tengu.io/run-policy": "OnUninstall"}
-		if i > 0 {
+		if notes["orcon.tengu.io/after"] = "ConfigMap/a"; i > 0 {
 			notes["orcon.tengu.io/after"] = "Job/" + jobs[i-1]
 		}
 		objects = append(objects, bundle.Object{

@@ -262,7 +262,7 @@ func (t *Tree) Digest() string {
 		f, mode := t.files[name], "644"
 		switch {
 		case f.Link != "":
-			mode = "link"
+			mode, f.Content = "link", []byte(f.Link)
 		case f.Executable:
 			mode = "755"
 		}

@@ -155,6 +155,9 @@ func TestTreeDigest(t *testing.T) {
 			files := map[string]bundle.File{}
 			for _, name := range rapid.SliceOfDistinct(rapid.SampledFrom(names), rapid.ID).Draw(t, label) {
 				files[name] = bundle.File{Content: []byte(rapid.SampledFrom([]string{"", "x", "y"}).Draw(t, "content")), Executable: rapid.Bool().Draw(t, "executable")}
+				if link := rapid.SampledFrom([]string{"", "", bundle.SymbolicLink, bundle.Submodule}).Draw(t, "link"); link != "" {
+					files[name] = bundle.File{Link: link}
+				}
 			}
 			return files
 		}

@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/directory"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/helm"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/content"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
@@ -92,15 +93,22 @@ func TestCharts(t *testing.T) {
 				Name: "mine", Namespace: "place", Format: "helm", Values: []content.ValuesFile{{Name: "values", Text: []byte(c.values)}},
 			})
 			require.NoError(t, err)
-			var helm release.Release
-			c.install(t, folder, &helm)
-			compare(t, c, rendered, helm)
+			var made release.Release
+			c.install(t, folder, &made)
+			compare(t, c, rendered, made)
 		})
 	}
 }
 
+// The measure is the version of Helm that Orcon renders with.
+func TestVersion(t *testing.T) {
+	text, err := os.ReadFile("go.mod")
+	require.NoError(t, err)
+	assert.Contains(t, string(text), "\thelm.sh/helm/v4 "+strings.TrimPrefix(helm.Renderer, "helm ")+"\n")
+}
+
 // compare compares the objects of a chart with those of Helm's release.
-func compare(t *testing.T, c pinned, rendered content.Rendered, helm release.Release) {
+func compare(t *testing.T, c pinned, rendered content.Rendered, made release.Release) {
 	t.Helper()
 	ours := map[string]any{}
 	for _, o := range rendered.Objects {
@@ -123,14 +131,14 @@ func compare(t *testing.T, c pinned, rendered content.Rendered, helm release.Rel
 		assert.Equal(t, plain(t, o), own, name)
 	}
 	count := 0
-	for _, text := range util.SplitManifests(helm.Manifest) {
+	for _, text := range util.SplitManifests(made.Manifest) {
 		if strings.TrimSpace(strings.TrimPrefix(text, strings.SplitN(text, "\n", 2)[0])) == "" {
 			continue // a comment alone
 		}
 		same(text, nil)
 		count++
 	}
-	for _, hook := range helm.Hooks {
+	for _, hook := range made.Hooks {
 		var events []string
 		for _, e := range hook.Events {
 			events = append(events, string(e))
@@ -139,7 +147,7 @@ func compare(t *testing.T, c pinned, rendered content.Rendered, helm release.Rel
 	}
 	assert.Empty(t, ours, "no more than Helm has")
 	assert.Equal(t, c.left, left)
-	t.Logf("%d objects and %d hooks, of which %d are left out", count, len(helm.Hooks), left)
+	t.Logf("%d objects and %d hooks, of which %d are left out", count, len(made.Hooks), left)
 }
 
 // plain returns an object without the annotations of hooks, neither Helm's nor Orcon's.

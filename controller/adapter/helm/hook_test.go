@@ -1,10 +1,13 @@
 package helm_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/helm"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
@@ -99,6 +102,36 @@ func TestHooksOrder(t *testing.T) {
 		after[o.ID().Name] = o.Annotation("orcon.tengu.io/after")
 	}
 	assert.Equal(t, map[string]string{"a": "", "b": "Job.batch/a", "c": "Job.batch/a", "d": "Job.batch/b,Job.batch/c", "e": "", "f": "Job.batch/e", "g": "", "h": "Job.batch/g"}, after)
+}
+
+// CONTENT.md X2: in whatever order events are written, the same becomes of a hook: it is an object, left out or refused.
+func TestHooksOfAnyEvents(t *testing.T) {
+	events := []string{"pre-install", "post-install", "pre-upgrade", "post-upgrade", "pre-delete", "post-delete", "pre-rollback", "test", "crd-install"}
+	rapid.Check(t, func(t *rapid.T) {
+		chosen := rapid.SliceOfNDistinct(rapid.SampledFrom(events), 1, len(events), rapid.ID).Draw(t, "events")
+		kind := rapid.SampledFrom([]string{"batch/v1 Job", "v1 Pod", "v1 ServiceAccount"}).Draw(t, "kind")
+		version, name, _ := strings.Cut(kind, " ")
+		outcome := func(events []string) (string, int) {
+			kept, notes, err := helm.Hooks([]bundle.Object{object(version, name, "a", "helm.sh/hook", strings.Join(events, ", "))})
+			if err != nil {
+				require.Empty(t, notes)
+				return "refused", 0
+			}
+			require.Equal(t, 1, len(kept)+len(notes))
+			if len(kept) == 0 {
+				return "left out", 0
+			}
+			return kept[0].Annotation("orcon.tengu.io/phase") + " " + kept[0].Annotation("orcon.tengu.io/run-policy"), 1
+		}
+		first, kept := outcome(chosen)
+		second, _ := outcome(slices.Sorted(slices.Values(chosen)))
+		require.Equal(t, first, second)
+		if name == "ServiceAccount" {
+			require.NotEqual(t, "refused", first, "what does not run is never refused")
+		}
+		useful := slices.ContainsFunc(chosen, func(event string) bool { return slices.Index(events, event) < 5 })
+		require.Equal(t, useful, kept == 1 || first == "refused", "what exists for other events alone is left out")
+	})
 }
 
 // CONTENT.md X2: hooks are left out by their names; a name that no hook has is refused with the nearest one.
