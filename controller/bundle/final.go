@@ -26,7 +26,7 @@ func newFinishing(e *Engine, p bundle.Plan) finishing {
 		deleted[a.ID] = a.Verb == bundle.Delete
 	}
 	jobs := slices.DeleteFunc(bundle.FinalJobs(e.record, e.SkipJobs), func(entry bundle.Entry) bool {
-		return !slices.Contains(e.record.Removing, entry.ID) || !deleted[entry.ID]
+		return !deleted[entry.ID]
 	})
 	return finishing{e, jobs}
 }

@@ -97,11 +97,13 @@ func TestRenderBoundsAliases(t *testing.T) {
 	for i := 1; i < 9; i++ {
 		laughs += fmt.Sprintf("  a%d: &a%[1]d [*a%d, *a%[2]d, *a%[2]d, *a%[2]d, *a%[2]d, *a%[2]d, *a%[2]d, *a%[2]d]\n", i, i-1)
 	}
+	many := configMap + "data:\n  a: &a [" + strings.Repeat("x, ", 1000) + "]\n  b: [" + strings.Repeat("*a, ", 300) + "]\n"
 	tests := map[string]struct{ why, kustomization, file, want string }{
 		"Resource":      {"an object", "resources: [a.yaml]", laughs, "cannot use a.yaml: line 12: its aliases expand to more than 400000 values"},
 		"Patch":         {"what changes one", "patches: [{path: a.yaml}]", laughs, "its aliases expand"},
 		"Kustomization": {"the file itself", laughs, "", "cannot use kustomization.yaml: line 12: its aliases expand"},
 		"Second":        {"a later document", "resources: [a.yaml]", configMap + "---\n" + laughs, "line 16: its aliases expand"},
+		"Together":      {"documents that are bounded alone", "resources: [a.yaml]", many + "---\n" + many, "its aliases expand"},
 		"Itself":        {"no end", "resources: [a.yaml]", configMap + "data: &d {x: *d}\n", `cannot use a.yaml: line 4: anchor "d" contains itself`},
 	}
 	for label, tc := range tests {

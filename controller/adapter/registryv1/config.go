@@ -96,8 +96,8 @@ func (c Config) apply(deployment bundle.Object) {
 	spec := at(deployment, "spec")
 	template := at(spec, "template")
 	pod := at(template, "spec")
-	added(pod, "volumes", c.list("volumes"), false)
-	added(pod, "tolerations", c.list("tolerations"), true)
+	added(pod, "volumes", c.list("volumes"))
+	added(pod, "tolerations", c.list("tolerations"))
 	if selector := c.table("nodeSelector"); selector != nil {
 		pod["nodeSelector"] = selector
 	}
@@ -130,8 +130,8 @@ func (c Config) contained(containers []any) []any {
 		if env := c.list("env"); env != nil {
 			container["env"] = overridden(container["env"], env)
 		}
-		added(container, "envFrom", c.list("envFrom"), true)
-		added(container, "volumeMounts", c.list("volumeMounts"), false)
+		added(container, "envFrom", c.list("envFrom"))
+		added(container, "volumeMounts", c.list("volumeMounts"))
 		if resources := c.table("resources"); resources != nil {
 			container["resources"] = resources
 		}
@@ -140,12 +140,12 @@ func (c Config) contained(containers []any) []any {
 	return all
 }
 
-// added appends to a list of an object; once leaves out what the list has.
-func added(object map[string]any, name string, more []any, once bool) {
+// added appends to a list of an object those of other items that the list lacks.
+func added(object map[string]any, name string, more []any) {
 	own, _ := object[name].([]any)
 	all := slices.Clone(own)
 	for _, item := range more {
-		if !once || !slices.ContainsFunc(all, func(other any) bool { return alike(item, other) }) {
+		if !slices.ContainsFunc(all, func(other any) bool { return alike(item, other) }) {
 			all = append(all, item)
 		}
 	}

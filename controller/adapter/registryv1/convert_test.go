@@ -151,12 +151,16 @@ func TestConvertTakes(t *testing.T) {
 		"Manager":    {why: "another program's group", documents: change("apiGroups: [example.org]", "apiGroups: [operators.coreos.com], resources: ['*']")},
 		"Admission":  {why: "policies keep nothing from being removed", documents: change("apiGroups: [example.org]", "apiGroups: [admissionregistration.k8s.io], resources: [validatingadmissionpolicies]")},
 		"SamePort":   {why: "two webhooks of one server", documents: change("  - {type: Mutating", "  - {type: ValidatingAdmissionWebhook, generateName: m.example.org, deploymentName: cache}\n  - {type: Mutating")},
+		"OtherPort":  {why: "each deployment has a Service of its own", documents: change("  - {type: Mutating", "  - {type: ValidatingAdmissionWebhook, generateName: v.example.org, deploymentName: other, targetPort: 9443}\n  - {type: Mutating")},
 		"Own":        {why: "a mode that it has", documents: change("{type: MultiNamespace, supported: true}", "{type: MultiNamespace, supported: true}, {type: OwnNamespace, supported: true}"), watch: []string{"operators", "shop"}},
 		"NoWorkload": {why: "definitions alone", documents: []string{strings.Split(strings.Replace(version, "deployments: [{name: cache, spec: {selector: {matchLabels: {a: b}}, template: {spec: {containers: [{name: c}]}}}}]", "deployments: []", 1), "  webhookdefinitions")[0], definition}},
 		"Preserved":  {why: "nothing converts it", documents: []string{version, definition + "spec: {preserveUnknownFields: true}\n"}},
 	}
 	for label, tc := range tests {
 		t.Run(label, func(t *testing.T) {
+			if label == "OtherPort" {
+				tc.documents[0] = strings.Replace(tc.documents[0], "deployments: [{", "deployments: [{name: other, spec: {}}, {", 1)
+			}
 			all, err := registryv1.Convert(objects(t, tc.documents...), registryv1.Options{Namespace: "operators", Watch: tc.watch})
 			require.NoError(t, err, tc.why)
 			assert.NotEmpty(t, all, tc.why)

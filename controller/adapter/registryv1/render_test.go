@@ -132,6 +132,18 @@ func TestWebhooksAsOLM(t *testing.T) {
 	assert.Equal(t, read(t, `[{name: "443", port: 443, targetPort: 443}, {name: "9443", port: 9443, targetPort: 9443}]`), below(service, "spec", "ports"))
 }
 
+// CONTENT.md X7: only a webhook that changes objects is called again.
+func TestReinvocationPolicy(t *testing.T) {
+	for kind, want := range map[string]any{"Mutating": "IfNeeded", "Validating": nil} {
+		changed := strings.Replace(version, "{type: MutatingAdmissionWebhook", "{reinvocationPolicy: IfNeeded, type: "+kind+"AdmissionWebhook", 1)
+		c := converted(t, registryv1.Options{}, kind+"WebhookConfiguration", changed, definition)
+		hooks, _ := c["webhooks"].([]any)
+		require.Len(t, hooks, 1)
+		hook, _ := hooks[0].(map[string]any)
+		assert.Equal(t, want, hook["reinvocationPolicy"], kind)
+	}
+}
+
 // CONTENT.md X7: kinds of a catalogue may be in a bundle.
 func TestKinds(t *testing.T) {
 	monitor := converted(t, registryv1.Options{}, "PodMonitor", version, definition, "apiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\nmetadata: {name: a}\n")

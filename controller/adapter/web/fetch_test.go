@@ -230,6 +230,24 @@ func TestFetchCredentialsOfAnotherPort(t *testing.T) {
 		"sent: use the address that it redirects to")
 }
 
+// CONTENT.md X6: nor to another scheme, whose port is another one although none is written.
+func TestFetchCredentialsOfAnotherScheme(t *testing.T) {
+	sent := map[string]string{}
+	c := client()
+	c.Credentials = bundle.Credentials{Token: "hush"}
+	c.Transport = tripper(func(r *http.Request) (*http.Response, error) {
+		sent[r.URL.String()] = r.Header.Get("Authorization")
+		answer := &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader("x")), Request: r}
+		if r.URL.Scheme == "http" {
+			answer.StatusCode, answer.Header = http.StatusFound, http.Header{"Location": {"https://localhost/b"}}
+		}
+		return answer, nil
+	})
+	_, err := c.Fetch(t.Context(), "http://localhost/a", "")
+	require.NoError(t, err)
+	assert.Equal(t, map[string]string{"http://localhost/a": "Bearer hush", "https://localhost/b": ""}, sent)
+}
+
 // CONTENT.md X6: credentials do not go over plain HTTP, but to the machine itself.
 func TestFetchCredentialsWithoutTLS(t *testing.T) {
 	asked := 0
