@@ -32,5 +32,5 @@ func TestFinalJobs(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, p.Actions, 1)
 	assert.Equal(t, bundle.Run, p.Actions[0].Verb)
-	assert.Equal(t, bundle.NewRemoval(p), bundle.Removal{p.Actions[0].ID})
+	assert.Equal(t, bundle.Removal{p.Actions[0].ID}, bundle.NewRemoval(p))
 }
