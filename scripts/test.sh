@@ -10,6 +10,7 @@
 #   lint         style of Go and of scripts
 #   generated    CRDs and generated Go are up to date
 #   cluster      builds the test cluster and runs its own tests
+#   charts       charts of others, object by object as Helm would install them
 #   arch         rules of the repository: imports, images, examples, manifests; links and commands of docs
 #   integration  a real API server
 #   images       every binary, its image, and a part of a release, twice the same bytes
@@ -69,6 +70,9 @@ stage_cluster() {
   fi
   go_test -count=1 -parallel 3 "${left_out[@]}" ./...
 }
+
+# The charts are in archives of Go modules, which the first run downloads.
+stage_charts() { cd test/charts && go_test ./...; }
 
 stage_integration() {
   has test/integration
@@ -144,7 +148,7 @@ extract() {
     sed -E "s#$root/##; s/[[:space:]]+/ /g" | cut -c -160 | head -n 30 || true
 }
 
-stages=(unit lint generated cluster arch integration images e2e)
+stages=(unit lint generated cluster charts arch integration images e2e)
 wanted=()
 for arg in "$@"; do
   case "$arg" in
@@ -209,7 +213,7 @@ clusters_allowed
 # Processes in the background do not get an interrupt by themselves.
 trap 'trap "" TERM; kill -TERM 0; wait; exit 130' INT TERM
 lane unit lint generated images &
-lane cluster arch &
+lane cluster charts arch &
 wait
 lane integration e2e &
 wait

@@ -73,7 +73,11 @@ func (o *fleetOptions) fetchData(c *cobra.Command, source string) (bundle.Tree, 
 	if err != nil {
 		return bundle.Tree{}, err
 	}
-	return o.fetchAny(c, r)
+	tree, err := o.fetchAny(c, r)
+	if err == nil {
+		err = tree.Unlinked()
+	}
+	return tree, err
 }
 
 // noteEnvironments notes the names of environments in which nothing runs.

@@ -34,9 +34,11 @@ func (o *sourceOptions) flags(c *cobra.Command) {
 		"it supports no more)")
 	c.Flags().BoolVar(&o.ConfigChecksum, "config-checksum", false,
 		"restart pods when a ConfigMap or Secret of the bundle that they read changes")
-	c.Flags().StringArrayVarP(&o.values, "values", "f", nil, "values file of a chart; later ones override earlier ones")
+	c.Flags().StringArrayVarP(&o.values, "values", "f", nil,
+		"values file of a chart, or with the deploymentConfig of an operator; later ones override earlier ones")
 	c.Flags().StringArrayVar(&o.Set, "set", nil, "value of a chart: name=value, name.below=value; of builtin: registry=HOST/PATH, tag=TAG")
 	c.Flags().StringArrayVar(&o.parameters, "parameter", nil, "value of a parameter of an OpenShift Template: NAME=VALUE; may be repeated")
+	c.Flags().StringArrayVar(&o.SkipHooks, "skip-hook", nil, "hook of a chart to leave out: KIND/NAME; may be repeated")
 	c.Flags().BoolVar(&o.Track, "track", false, "follow a tag, a branch or an address that is not pinned")
 	c.Flags().StringVar(&o.credentials, "credentials", "", "YAML file for a private source: username and password, or token; ssh-privatekey and known_hosts; ca.crt")
 	c.Flags().StringToStringVar(&o.mirrors, "mirror", nil, "registry=mirror: host that is tried before a registry")

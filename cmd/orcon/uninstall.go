@@ -8,13 +8,15 @@ import (
 	"github.com/spf13/cobra"
 
 	engine "gitlab.ilabt.imec.be/tengu/orcon/controller/bundle"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
 // uninstallOptions are the flags of uninstall.
 type uninstallOptions struct {
 	deploymentOptions
 
-	yes bool
+	yes  bool
+	skip []string
 }
 
 func newUninstall() *cobra.Command {
@@ -26,7 +28,9 @@ func newUninstall() *cobra.Command {
 then deletes the record of the deployment. Objects with annotation orcon.tengu.io/prune: Never
 stay, as Orcon's own definitions do: see orcon leave. Objects that existed before and were adopted
 are given back: they stay, and fields that the bundle set get their values from before back.
-Finalizers are waited for, and never removed. What others still need is refused: a definition
+Jobs with annotation orcon.tengu.io/run-policy: OnUninstall, as the hooks pre-delete of charts are, run
+before anything is deleted. One that fails keeps everything: delete it to have it run again, or leave
+it out with --skip-hook. Finalizers are waited for, and never removed. What others still need is refused: a definition
 while there are objects of its kind, and the bundle controller while there are BundleDeployments.
 
 Exit codes: 0 done, 2 failed, 3 timed out, 4 other objects need what would be deleted, 130
@@ -38,6 +42,7 @@ interrupted.`,
 	}
 	o.flags(c)
 	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask for confirmation")
+	c.Flags().StringArrayVar(&o.skip, "skip-hook", nil, "KIND/NAME of a Job that is not run before the deletion; may be repeated")
 	return c
 }
 
@@ -45,6 +50,9 @@ func (o *uninstallOptions) run(c *cobra.Command, name string) error {
 	ctx := c.Context()
 	d, err := o.change(c, name)
 	if err != nil {
+		return err
+	}
+	if d.SkipJobs, err = bundle.ParseTargets("--skip-hook", o.skip); err != nil {
 		return err
 	}
 	p, err := d.Plan(ctx, engine.Wish{Uninstall: true})

@@ -57,6 +57,8 @@ type Engine struct {
 	NoWayBack bool
 	// KindChange is that of bundle.Intent.
 	KindChange bundle.KindChange
+	// SkipJobs names Jobs that an uninstallation does not run.
+	SkipJobs []bundle.Target
 	// LogHint says what would have kept a log that the way back deletes; empty where nothing does.
 	LogHint string
 	// Kept says that somebody calls Keep from time to time: then a run that has succeeded does
@@ -175,6 +177,7 @@ func (e *Engine) draft(ctx context.Context, w Wish, back int) (p bundle.Plan, er
 	return bundle.NewPlan(bundle.Intent{
 		Cluster: e.Identity, UID: cmp.Or(e.UID, e.Owner), Owner: e.Owner, Sequence: w.Sequence, Live: seen.Live,
 		Record: e.record, Conflicts: w.Conflicts, Probes: w.Probes, ConfirmKinds: w.ConfirmKinds, MaxDeletions: w.MaxDeletions, KindChange: e.KindChange, Uninstall: w.Uninstall,
+		Skip: e.SkipJobs,
 		Back: back,
 		Now:  e.Now(),
 	})

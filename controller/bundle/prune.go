@@ -18,7 +18,7 @@ func (e *Engine) prune(ctx context.Context, p bundle.Plan, revision int) error {
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return context.Cause(ctx)
-		case errors.Is(err, errStored):
+		case errors.Is(err, errStored), errors.Is(err, ErrFinalJob):
 			return err
 		case err == nil && pruned.Done():
 			return nil
@@ -38,6 +38,9 @@ func (e *Engine) prune(ctx context.Context, p bundle.Plan, revision int) error {
 func (e *Engine) pruneOnce(ctx context.Context, p bundle.Plan, revision int) (bundle.Pruned, error) {
 	if err := e.Store.Unmoved(ctx); err != nil {
 		return bundle.Pruned{}, stored(err)
+	}
+	if waits, err := newFinishing(e, p).step(ctx); err != nil || len(waits) > 0 {
+		return bundle.Pruned{Waits: waits}, err
 	}
 	seen, err := e.Cluster.Observe(ctx, e.leaving(p))
 	if err != nil {

@@ -90,6 +90,7 @@ func (j removal) uninstall(ctx context.Context) (*domain.Stop, error) {
 	if record.Last().Number == 0 {
 		return nil, nil
 	}
+	j.engine.SkipJobs = j.skipped(ctx, record)
 	if !j.orphans() && (len(record.Removing) == 0 || !j.agreed(record.Removing)) {
 		if stop, err := j.beginRemoval(ctx); stop != nil || err != nil {
 			return stop, err
@@ -106,6 +107,21 @@ func (j removal) uninstall(ctx context.Context) (*domain.Stop, error) {
 			return j.deletion(pruned), nil
 		}
 	}
+}
+
+// skipped returns the Jobs that are not run before the deletion: those that spec names, and all where the namespace goes
+// too, since nothing runs there any more.
+func (j removal) skipped(ctx context.Context, record domain.Record) []domain.Target {
+	// A name that cannot be read names no Job: spec is not checked while the deployment goes.
+	skipped, _ := domain.ParseTargets("spec.render.skipHooks", j.deployment.Spec.Render.SkipHooks)
+	jobs := domain.FinalJobs(record, nil)
+	if len(jobs) == 0 || !j.lost(ctx) {
+		return skipped
+	}
+	for _, job := range jobs {
+		skipped = append(skipped, domain.Target{Kind: job.Origin.Kind, Namespace: job.Origin.Namespace, Name: job.Origin.Name})
+	}
+	return skipped
 }
 
 // orphans reports whether the objects go on without the deployment.

@@ -149,7 +149,10 @@ func (j sourcing) options(ctx context.Context) (content.Options, error) {
 	o := content.Options{
 		Path: d.Spec.Render.Path, Format: d.Spec.Format, Name: d.Name, Namespace: j.target(), Watch: d.Spec.Render.WatchNamespaces,
 		ConfigChecksum: convert.Restarts(d.Spec.Render), Parameters: convert.ToParameters(d.Spec.Render),
-		IgnoreUnknown: convert.IgnoresUnknown(d.Spec.Render), Empty: d.Spec.Render.EmptyContent == v1alpha1.EmptyContentAllow,
+		SkipHooks: d.Spec.Render.SkipHooks,
+		Tolerated: content.Tolerated{
+			IgnoreUnknown: convert.IgnoresUnknown(d.Spec.Render), Empty: d.Spec.Render.EmptyContent == v1alpha1.EmptyContentAllow,
+		},
 	}
 	var faults []error
 	for i, v := range d.Spec.Render.ValuesFrom {

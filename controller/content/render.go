@@ -40,12 +40,20 @@ type Options struct {
 	Set []string
 	// Parameters are values for the parameters of a Template, by name.
 	Parameters map[string]string
+	// SkipHooks names hooks of a chart that are left out, as Kind/name.
+	SkipHooks []string
+	// Once renders a chart once: no note says what renders differently each time.
+	Once bool
+
+	Tolerated
+}
+
+// Tolerated are the faults of content that are passed over.
+type Tolerated struct {
 	// IgnoreUnknown passes over parameters that the content does not declare, in every format.
 	IgnoreUnknown bool
 	// Empty lets content come to no objects.
 	Empty bool
-	// Once renders a chart once: no note says what renders differently each time.
-	Once bool
 }
 
 // ValuesFile is a file of values for a chart.
@@ -92,6 +100,11 @@ func Prepare(tree bundle.Tree, folder, format string) (*Prepared, error) {
 	}
 	if p.format, err = bundle.ParseFormat(format, &p.folder); err != nil {
 		return nil, err
+	}
+	if p.format != bundle.Kustomize { // which judges what it reaches
+		if err := p.folder.Unlinked(); err != nil {
+			return nil, err
+		}
 	}
 	p.digest = sync.OnceValue(p.tree.Digest)
 	p.chart = sync.OnceValues(func() (*helm.Chart, error) { return helm.Load(&p.folder) })
@@ -140,17 +153,19 @@ func (r *Rendered) render(ctx context.Context, p *Prepared, o Options) error {
 		return err
 	}
 	in := bundle.Input{Content: p.digest(), Path: o.Path, Name: o.Name, Namespace: o.Namespace, Watch: o.Watch,
-		ConfigChecksum: o.ConfigChecksum, Values: values, Parameters: o.Parameters}
+		ConfigChecksum: o.ConfigChecksum, Values: values, Parameters: o.Parameters, SkipHooks: o.SkipHooks}
 	_, isChart := bundle.ChartFolder(&p.folder)
 	switch {
 	case len(o.Watch) > 0 && r.Format != bundle.RegistryV1:
 		err = fmt.Errorf("namespaces to watch are given, which it does not support: leave them out, or choose format %s", bundle.RegistryV1)
+	case len(o.SkipHooks) > 0 && r.Format != bundle.Helm:
+		err = fmt.Errorf("hooks to leave out are named, and %s has none: remove the names, or choose format %s", r.Format, bundle.Helm)
 	case r.Format == bundle.Helm || r.Format == bundle.OpenShiftTemplate && isChart:
 		in.Renderer = helm.Renderer
 		err = r.helm(ctx, p, helm.Release{Name: o.Name, Namespace: o.Namespace, Values: values, Once: o.Once}, o)
 	case len(values) > 0 && r.Format == bundle.OpenShiftTemplate:
 		err = errors.New("values are given, but the Template is not part of a chart: give parameters instead")
-	case len(values) > 0:
+	case len(values) > 0 && r.Format != bundle.RegistryV1:
 		err = fmt.Errorf("values are given, which %s does not support: leave them out, or choose format %s", r.Format, bundle.Helm)
 	case r.Format == bundle.Plain || r.Format == bundle.OpenShiftTemplate:
 		r.Objects, err = r.manifests(&p.folder, o)
@@ -159,7 +174,7 @@ func (r *Rendered) render(ctx context.Context, p *Prepared, o Options) error {
 		r.Objects, err = read(kustomize.Render(&p.tree, o.Path))
 	default:
 		in.Renderer = registryv1.Renderer
-		err = r.operator(&p.folder, registryv1.Options{Namespace: o.Namespace, Watch: o.Watch})
+		err = r.operator(&p.folder, registryv1.Options{Namespace: o.Namespace, Watch: o.Watch}, values)
 	}
 	if err != nil {
 		return err
@@ -205,7 +220,7 @@ func (r *Rendered) helm(ctx context.Context, p *Prepared, release helm.Release, 
 		return err
 	}
 	var more []string
-	r.Objects, more, err = helm.Hooks(r.Objects)
+	r.Objects, more, err = helm.Hooks(r.Objects, o.SkipHooks...)
 	r.Notes = append(notes, more...)
 	return err
 }
@@ -227,9 +242,15 @@ func (r *Rendered) manifests(tree *bundle.Tree, o Options) ([]bundle.Object, err
 	return processed(all, o)
 }
 
-func (r *Rendered) operator(tree *bundle.Tree, options registryv1.Options) error {
+func (r *Rendered) operator(tree *bundle.Tree, options registryv1.Options, values map[string]any) error {
 	manifests, err := read(registryv1.Manifests(tree))
 	if err != nil {
+		return err
+	}
+	if options.Properties, err = registryv1.Properties(tree); err != nil {
+		return err
+	}
+	if options.Config, err = registryv1.ParseConfig(values); err != nil {
 		return err
 	}
 	r.Objects, err = registryv1.Convert(manifests, options)

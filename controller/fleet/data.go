@@ -188,6 +188,9 @@ func pack(f *content.Fetched, files, chart string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("spec.data.path: %w", err)
 	}
+	if err := declared.Unlinked(); err != nil {
+		return nil, fmt.Errorf("spec.data.path: %w", err)
+	}
 	var p packed
 	if p.Files, err = data.Files(declared.Contents()); err != nil {
 		return nil, err

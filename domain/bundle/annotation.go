@@ -154,6 +154,19 @@ func ParseAfter(text string) ([]Target, error) {
 	return targets, nil
 }
 
+// ParseTargets reads lists of targets that a setting has.
+func ParseTargets(setting string, texts []string) ([]Target, error) {
+	var targets []Target
+	for _, text := range texts {
+		some, err := ParseAfter(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", setting, err)
+		}
+		targets = append(targets, some...)
+	}
+	return targets, nil
+}
+
 func parseTarget(entry string) (Target, error) {
 	parts := strings.Split(entry, "/")
 	if len(parts) < 2 || len(parts) > 3 || slices.Contains(parts, "") || strings.ContainsAny(entry, " \t\r\n") {
@@ -168,6 +181,11 @@ func parseTarget(entry string) (Target, error) {
 		return Target{}, fmt.Errorf("%q has no kind or an empty group: write Kind/name or Kind.group/namespace/name", entry)
 	}
 	return t, nil
+}
+
+// Names reports whether the target means an object. Without a namespace it means those of all namespaces.
+func (t Target) Names(id ID) bool {
+	return t.Kind == id.Kind && t.Name == id.Name && (!t.Grouped || t.Group == id.Group) && (t.Namespace == "" || t.Namespace == id.Namespace)
 }
 
 // fits reports whether the target means an object, in an annotation of another.

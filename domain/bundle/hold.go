@@ -73,6 +73,8 @@ type Entry struct {
 	ID, Origin ID
 	Phase      Phase
 	Depth      int
+	// Final says that it is a Job that runs in an uninstallation, before anything is deleted.
+	Final bool `json:",omitempty"`
 }
 
 // removal orders entries: what was last goes first, definitions last of all, after the

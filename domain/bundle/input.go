@@ -24,6 +24,8 @@ type Input struct {
 	Values map[string]any `json:"values"`
 	// Parameters are those of a Template.
 	Parameters map[string]string `json:"parameters,omitempty"`
+	// SkipHooks names hooks of a chart that are left out.
+	SkipHooks []string `json:"skipHooks,omitempty"`
 	// Renderer names what renders, with its version.
 	Renderer string `json:"renderer"`
 }

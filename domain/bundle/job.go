@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"maps"
+	"strconv"
 )
 
 // RunPolicy says when a Job runs.
@@ -18,11 +19,15 @@ const (
 	Once RunPolicy = "Once"
 	// Always runs it in each revision.
 	Always RunPolicy = "Always"
+	// OnUpgrade runs it in each revision that changes a healthy one, and not in a first installation.
+	OnUpgrade RunPolicy = "OnUpgrade"
+	// OnUninstall runs it in an uninstallation, before anything is deleted.
+	OnUninstall RunPolicy = "OnUninstall"
 )
 
 // ParseRunPolicy reads the value of annotation orcon.tengu.io/run-policy.
 func ParseRunPolicy(text string) (RunPolicy, error) {
-	_, err := word(text, []string{string(Once), string(OnChange), string(Always)})
+	_, err := word(text, []string{string(Once), string(OnChange), string(Always), string(OnUpgrade), string(OnUninstall)})
 	return RunPolicy(text), err
 }
 
@@ -51,6 +56,30 @@ func (i Item) named(salt string) Item {
 		i.Object = i.Object.with(int64(leastTTL), "spec", "ttlSecondsAfterFinished")
 	}
 	return i
+}
+
+// turn returns an item as a revision has it that changes another one, 0 for a first installation: a Job that runs in each
+// has a name of its own, and one that does not run now is kept.
+func (i Item) turn(changes int) Item {
+	switch {
+	case i.Kept:
+	case i.Run == OnUninstall, i.Run == OnUpgrade && changes == 0:
+		i.Kept = true
+	case i.Run == Always, i.Run == OnUpgrade:
+		i = i.named(strconv.Itoa(changes))
+	}
+	return i
+}
+
+// idle explains why a Job of the policy does not run in a revision that changes another one.
+func (p RunPolicy) idle(changes int) string {
+	switch {
+	case p == OnUninstall:
+		return "runs in an uninstallation"
+	case p == OnUpgrade && changes == 0:
+		return "runs on upgrades"
+	}
+	return "has already run"
 }
 
 // run is what is recorded when a Job has completed: who runs once is known by the name

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 )
 
@@ -79,6 +78,8 @@ type Intent struct {
 	MaxDeletions int
 	// Uninstall says that nothing shall be left: the sequence is empty on purpose.
 	Uninstall bool
+	// Skip names Jobs that an uninstallation does not run.
+	Skip []Target
 	// Back is the revision whose content comes back, and 0 otherwise.
 	Back int
 	// Now is the time of the plan.
@@ -116,12 +117,11 @@ func NewPlan(in Intent) (Plan, error) {
 	d.plan.Base, _ = in.Record.Healthy()
 	d.definitions, d.namespaces = pending(in)
 	for _, item := range in.Sequence {
-		if item.Run == Always && !item.Kept {
-			item = item.named(d.salt())
-		}
+		item = item.turn(d.changes())
 		d.plan.Sequence = append(d.plan.Sequence, item)
 		d.item(item)
 	}
+	d.plan.Actions = append(d.plan.Actions, finally(in)...)
 	d.remove()
 	d.hold()
 	d.judges()
@@ -130,15 +130,15 @@ func NewPlan(in Intent) (Plan, error) {
 	return d.plan, errors.Join(d.faults...)
 }
 
-// salt is what makes the Jobs that run always others in each revision: the revision
-// before. As long as the content is that of the healthy one they are those that it ran.
-func (d *drafting) salt() string {
+// changes returns the healthy revision that this one changes, 0 for a first installation. As long as the content is that
+// of the healthy one it is the revision that this changed, so that its Jobs are those that it ran.
+func (d *drafting) changes() int {
 	for _, r := range d.Record.Revisions {
 		if r.Number == d.plan.Base && r.ManifestDigest == d.plan.ManifestDigest {
-			return strconv.Itoa(r.Base)
+			return r.Base
 		}
 	}
-	return strconv.Itoa(d.plan.Base)
+	return d.plan.Base
 }
 
 // Changes reports whether the plan does anything.
@@ -201,7 +201,7 @@ func (d *drafting) decide(a Action, item Item, l Live) Action {
 	case item.Kept && situation != Absent:
 		a.Verb, a.Why = None, "kept as it is during a rollback"
 	case item.job() && (item.Kept || d.Record.completed(item)):
-		a.Verb, a.Why = None, "has already run"
+		a.Verb, a.Why = None, item.Run.idle(d.changes())
 	case situation == Absent && item.job():
 		a.Verb = Run
 	case situation == Absent:

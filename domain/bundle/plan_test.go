@@ -178,6 +178,36 @@ func TestNewPlanAlways(t *testing.T) {
 	assert.Equal(t, first.Sequence[0].Digest, other.Sequence[1].Digest)
 }
 
+// CONTENT.md X2: what runs on upgrades does not run in a first installation, once in each upgrade, and not again while the
+// content is the same.
+func TestNewPlanOnUpgrade(t *testing.T) {
+	upgrade := job("migrate", "true", "run-policy=OnUpgrade")
+	verb := func(p bundle.Plan) (bundle.Verb, string) {
+		for _, a := range p.Actions {
+			if a.ID.Kind == "Job" {
+				return a.Verb, a.Why
+			}
+		}
+		return "", ""
+	}
+	first := draft(t, nil, nil, upgrade)
+	v, why := verb(first)
+	assert.Equal(t, bundle.None, v)
+	assert.Equal(t, "runs on upgrades", why)
+	assert.Equal(t, bundle.Succeeded, bundle.Step(first, bundle.Record{}, nil, bundle.Pace{}).Outcome, "nothing waits for it")
+	record := proceed(t, bundle.Record{}, first)
+	again := draft(t, nil, func(in *bundle.Intent) { in.Record = record }, upgrade)
+	assert.False(t, again.Changes(), "the same content is no upgrade")
+	other := draft(t, nil, func(in *bundle.Intent) { in.Record = record }, upgrade, object("Service web"))
+	v, _ = verb(other)
+	assert.Equal(t, bundle.Run, v)
+	record = proceed(t, record, other)
+	third := draft(t, nil, func(in *bundle.Intent) { in.Record = record }, upgrade, object("Service web2"))
+	v, _ = verb(third)
+	assert.Equal(t, bundle.Run, v)
+	assert.NotEqual(t, find(t, other.Sequence, "Job migrate").ID, find(t, third.Sequence, "Job migrate").ID, "each upgrade runs one of its own")
+}
+
 // proceed carries a record through the success of a plan.
 func proceed(t *testing.T, r bundle.Record, p bundle.Plan) bundle.Record {
 	t.Helper()

@@ -2,14 +2,14 @@ package bundle
 
 import "slices"
 
-// Removal lists the objects that an approved uninstallation deletes.
+// Removal lists the objects that an approved uninstallation deletes, with the Jobs that it runs before.
 type Removal []ID
 
 // NewRemoval returns the removal that a plan to uninstall describes.
 func NewRemoval(p Plan) Removal {
 	var r Removal
 	for _, a := range p.Actions {
-		if a.Verb == Delete {
+		if a.Verb == Delete || a.Verb == Run {
 			r = append(r, a.ID)
 		}
 	}

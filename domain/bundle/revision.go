@@ -161,6 +161,10 @@ func (r Record) Activate(p Plan, now time.Time) (Record, error) {
 		}
 	})
 	r.Rejected, r.Removing = nil, nil
+	// An uninstallation that was given up runs its Jobs again when it is requested again.
+	r.Completed = slices.DeleteFunc(slices.Clone(r.Completed), func(id ID) bool {
+		return slices.ContainsFunc(r.Inventory, func(e Entry) bool { return e.Final && e.ID == id })
+	})
 	return r.remember(p.Sequence), nil
 }
 
@@ -195,7 +199,7 @@ func (r Record) remember(s Sequence) Record {
 		entries[e.ID] = e
 	}
 	for _, item := range s {
-		entries[item.ID] = Entry{ID: item.ID, Origin: item.Origin, Phase: item.Phase, Depth: item.Depth}
+		entries[item.ID] = Entry{ID: item.ID, Origin: item.Origin, Phase: item.Phase, Depth: item.Depth, Final: item.Run == OnUninstall}
 	}
 	r.Inventory = nil
 	for _, e := range entries {

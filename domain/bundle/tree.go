@@ -39,6 +39,9 @@ type Tree struct {
 type File struct {
 	Content    []byte
 	Executable bool
+	// Link describes what the path is instead of a file: a symbolic link, a submodule. It is never followed, has no
+	// content, and is refused where it is used (Tree.Unlinked).
+	Link string
 }
 
 // ErrLimit is wrapped by errors about a tree that is too large.
@@ -124,17 +127,67 @@ func CheckPath(name string) error {
 // File returns the file at a path, and whether there is one.
 func (t *Tree) File(name string) (File, bool) {
 	f, ok := t.files[name]
+	if f.Link != "" {
+		return File{}, false
+	}
 	return f, ok
 }
 
 // Paths returns the paths of all files, sorted.
-func (t *Tree) Paths() []string { return slices.Sorted(maps.Keys(t.files)) }
+func (t *Tree) Paths() []string {
+	return slices.DeleteFunc(sorted(t.files), func(name string) bool { return t.files[name].Link != "" })
+}
+
+// sorted returns the paths of files and links, sorted.
+func sorted(files map[string]File) []string { return slices.Sorted(maps.Keys(files)) }
+
+// Links returns what lies in the tree and is no file, by its path.
+func (t *Tree) Links() map[string]string {
+	links := map[string]string{}
+	for name, f := range t.files {
+		if f.Link != "" {
+			links[name] = f.Link
+		}
+	}
+	return links
+}
+
+// Unlinked returns an error that names each link in the tree (CONTENT.md X3).
+func (t *Tree) Unlinked() error {
+	var failed []error
+	for _, name := range sorted(t.files) {
+		failed = append(failed, t.Follow(name))
+	}
+	return errors.Join(failed...)
+}
+
+// Follow returns an error if a path is a link, or leads through one.
+func (t *Tree) Follow(name string) error {
+	for at := name; at != "." && at != "/"; at = path.Dir(at) {
+		switch link := t.files[at].Link; link {
+		case "":
+			continue
+		case Submodule:
+			return fmt.Errorf("cannot use %q: it is %s: add its repository as a source of its own", at, link)
+		default:
+			return fmt.Errorf("cannot use %q: it is %s: replace it with a file, or set a path that does not need it", at, link)
+		}
+	}
+	return nil
+}
+
+// The links that there are.
+const (
+	SymbolicLink = "a symbolic link"
+	HardLink     = "a hard link"
+	Submodule    = "a submodule"
+)
 
 // Contents returns the contents of all files by their paths.
 func (t *Tree) Contents() map[string][]byte {
 	all := map[string][]byte{}
-	for name, f := range t.files {
-		all[name] = f.Content
+	for _, name := range t.Paths() {
+		all[name] = t.files[name].Content
 	}
 	return all
 }
@@ -158,6 +211,9 @@ func (t *Tree) Sub(folder string) (Tree, error) {
 		return *t, nil
 	}
 	var sub Tree
+	if err := t.Follow(folder); err != nil {
+		return Tree{}, err
+	}
 	if f, ok := t.files[folder]; ok {
 		sub.put(path.Base(folder), f)
 		return sub, nil
@@ -184,7 +240,7 @@ type Layer struct {
 func Overlay(layers ...Layer) (Tree, error) {
 	var all Tree
 	for _, l := range layers {
-		for _, name := range l.Tree.Paths() {
+		for _, name := range sorted(l.Tree.files) {
 			at := path.Join(l.Destination, name)
 			if replaced, ok := all.files[at]; ok {
 				delete(all.files, at)
@@ -202,9 +258,12 @@ func Overlay(layers ...Layer) (Tree, error) {
 // paths, by what may be executed, and by every byte (BUNDLES.md, contentDigest).
 func (t *Tree) Digest() string {
 	all := sha256.New()
-	for _, name := range t.Paths() {
+	for _, name := range sorted(t.files) {
 		f, mode := t.files[name], "644"
-		if f.Executable {
+		switch {
+		case f.Link != "":
+			mode, f.Content = "link", []byte(f.Link)
+		case f.Executable:
 			mode = "755"
 		}
 		// A path has no line end, so that no two trees give the same lines.

@@ -100,6 +100,36 @@ func TestTreeSubAndRemove(t *testing.T) {
 	assert.Equal(t, []string{"a/bc", "d"}, tree.Paths())
 }
 
+// CONTENT.md X3: a link is there, is no file, and is refused where it is used.
+func TestTreeLinks(t *testing.T) {
+	tree := treeOf(t, map[string]string{"a/b": "1", "c": "2"})
+	digest := tree.Digest()
+	require.NoError(t, tree.Unlinked())
+	require.NoError(t, tree.Add("a/l", bundle.File{Link: bundle.SymbolicLink}))
+	require.NoError(t, tree.Add("m", bundle.File{Link: bundle.Submodule}))
+	assert.NotEqual(t, digest, tree.Digest(), "content without the link is another one")
+	assert.Equal(t, []string{"a/b", "c"}, tree.Paths())
+	assert.Equal(t, map[string][]byte{"a/b": []byte("1"), "c": []byte("2")}, tree.Contents())
+	_, found := tree.File("a/l")
+	assert.False(t, found)
+	require.EqualError(t, tree.Unlinked(), "cannot use \"a/l\": it is a symbolic link: replace it with a file, or set a path that does not need it\n"+
+		"cannot use \"m\": it is a submodule: add its repository as a source of its own")
+	require.ErrorContains(t, tree.Add("m/x", bundle.File{}), `"m" is a file`)
+
+	sub, err := tree.Sub("a")
+	require.NoError(t, err)
+	require.ErrorContains(t, sub.Unlinked(), `cannot use "l"`)
+	for _, name := range []string{"m", "m/deploy", "a/l/x"} {
+		_, err = tree.Sub(name)
+		require.ErrorContains(t, err, "cannot use", name)
+		require.Error(t, tree.Follow(name), name)
+	}
+	own := treeOf(t, map[string]string{"m": "3"})
+	all, err := bundle.Overlay(bundle.Layer{Tree: tree}, bundle.Layer{Tree: own})
+	require.NoError(t, err)
+	assert.Equal(t, map[string]string{"a/l": bundle.SymbolicLink}, all.Links(), "a file of a later layer replaces a link")
+}
+
 func TestOverlay(t *testing.T) {
 	base := treeOf(t, map[string]string{"values.yaml": "old", "x/a": "1"})
 	own := treeOf(t, map[string]string{"values.yaml": "new"})
@@ -125,6 +155,9 @@ func TestTreeDigest(t *testing.T) {
 			files := map[string]bundle.File{}
 			for _, name := range rapid.SliceOfDistinct(rapid.SampledFrom(names), rapid.ID).Draw(t, label) {
 				files[name] = bundle.File{Content: []byte(rapid.SampledFrom([]string{"", "x", "y"}).Draw(t, "content")), Executable: rapid.Bool().Draw(t, "executable")}
+				if link := rapid.SampledFrom([]string{"", "", bundle.SymbolicLink, bundle.Submodule}).Draw(t, "link"); link != "" {
+					files[name] = bundle.File{Link: link}
+				}
 			}
 			return files
 		}

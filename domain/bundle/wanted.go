@@ -15,6 +15,8 @@ type Wanted struct {
 	Format string
 	// Values says that values are given, Watch that namespaces to watch are, Parameters that parameters are.
 	Values, Watch, Parameters bool
+	// SkipHooks names hooks that are left out.
+	SkipHooks []string
 	// DependsOn are other deployments of the namespace.
 	DependsOn []string
 	// Ignores are fields that others shall set.
@@ -74,11 +76,17 @@ func (w Wanted) Check() error {
 // checkRender returns the settings that the format does not support; a format that is detected may support all.
 func (w Wanted) checkRender() []error {
 	var faults []error
+	if _, err := ParseTargets("spec.render.skipHooks", w.SkipHooks); err != nil {
+		faults = append(faults, err)
+	}
 	format := Format(w.Format)
 	if format == "" {
-		return nil
+		return faults
 	}
-	if w.Values && format != Helm && format != OpenShiftTemplate {
+	if len(w.SkipHooks) > 0 && format != Helm {
+		faults = append(faults, fmt.Errorf("spec.render.skipHooks: format %s has no hooks: remove it, or set spec.format: %s", format, Helm))
+	}
+	if w.Values && format != Helm && format != OpenShiftTemplate && format != RegistryV1 {
 		faults = append(faults, fmt.Errorf("spec.render: format %s supports no values: remove values and valuesFrom, or set spec.format: %s",
 			format, Helm))
 	}

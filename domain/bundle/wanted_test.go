@@ -38,6 +38,9 @@ func TestWanted(t *testing.T) {
 		"Template":   {why: "a chart that renders to a Template has both", wanted: bundle.Wanted{Format: "openshift-template", Values: true, Parameters: true}},
 		"Detected":   {why: "which format it is, the content decides", wanted: bundle.Wanted{Values: true, Watch: true, Parameters: true}},
 		"Chart":      {why: "its settings are values", wanted: bundle.Wanted{Format: "helm", Values: true, Parameters: true}, want: []string{"spec.render.parameters: format helm does not support it: remove it, or set spec.format: openshift-template"}},
+		"Hooks":      {why: "a name without its kind", wanted: bundle.Wanted{SkipHooks: []string{"migrate"}}, want: []string{`spec.render.skipHooks: "migrate" names no object: write Kind/name`}},
+		"NoHooks":    {why: "hooks are those of charts", wanted: bundle.Wanted{Format: "plain", SkipHooks: []string{"Job/migrate"}}, want: []string{"spec.render.skipHooks: format plain has no hooks: remove it, or set spec.format: helm"}},
+		"Operator":   {why: "its values have a deploymentConfig", wanted: bundle.Wanted{Format: "registry-v1", Values: true, Watch: true}},
 		"All": {
 			why:    "all that is wrong is told at once",
 			wanted: bundle.Wanted{Name: "shop", Format: "plain", Values: true, Watch: true, DependsOn: []string{"db", "shop"}, Deadline: time.Second},

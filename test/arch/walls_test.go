@@ -131,7 +131,7 @@ var mayImport = map[string]string{
 	// What adapters of servers share: which they may reach, and what their errors may quote.
 	"controller/adapter/egress": "domain/destination golang.org/x/net/proxy",
 	"controller/adapter/git":    "domain/bundle controller/adapter/egress github.com/go-git/go-git/v5 golang.org/x/crypto/ssh golang.org/x/net/proxy",
-	"controller/adapter/helm":   "domain/bundle helm.sh/helm/v4 github.com/santhosh-tekuri/jsonschema/v6",
+	"controller/adapter/helm":   "domain/bundle domain/spelling helm.sh/helm/v4 github.com/santhosh-tekuri/jsonschema/v6",
 	// What the parts of the cluster adapter share is in object; the parts do not know each other.
 	"controller/adapter/kube/aggregation":  "controller/adapter/kube/object controller/api/job/v1alpha1 controller/api/people controller/job/people github.com/golang/glog " + kubeClient,
 	"controller/adapter/kube/commits":      "domain controller/api controller/adapter/kube/object " + "k8s.io/utils/lru " + kubeClient,
@@ -155,7 +155,7 @@ var mayImport = map[string]string{
 	// It is the ledger and the stores of a keeper, in the keeper's words.
 	"controller/adapter/jobprocess": "controller/job/executor controller/keeper/exchange domain/job/contract domain/job/run github.com/golang/glog",
 	"controller/adapter/jobsapi":    "controller/adapter/blob controller/api/runner controller/keeper domain/job",
-	"controller/adapter/kustomize":  "domain/bundle sigs.k8s.io/kustomize/api sigs.k8s.io/kustomize/kyaml/filesys",
+	"controller/adapter/kustomize":  "domain/bundle sigs.k8s.io/kustomize/api sigs.k8s.io/kustomize/kyaml/filesys gopkg.in/yaml.v3",
 	"controller/adapter/metadata":   "domain/bundle github.com/golang/glog " + kubeClient,
 	"controller/adapter/oci":        "domain/bundle controller/adapter/egress github.com/google/go-containerregistry",
 	"controller/adapter/plain":      "domain/bundle k8s.io/apimachinery sigs.k8s.io/yaml",
@@ -163,7 +163,7 @@ var mayImport = map[string]string{
 	"controller/adapter/qontract":   "domain/bundle controller/adapter/web",
 	"controller/adapter/sandbox":    "github.com/landlock-lsm/go-landlock/landlock golang.org/x/sys/unix",
 	"controller/adapter/stream":     "domain/conversation controller/api/relations " + wire + " " + watched,
-	"controller/adapter/registryv1": "domain/bundle sigs.k8s.io/yaml",
+	"controller/adapter/registryv1": "domain/bundle domain/spelling sigs.k8s.io/yaml",
 	"controller/adapter/web":        "domain/bundle domain/destination",
 	// Servers for tests; no binary imports them.
 	"controller/job/serve/servetest":            "controller/adapter/blob controller/job/serve domain/job/workspace",

@@ -73,19 +73,21 @@ func untar(entries *tar.Reader, add func(string, bundle.File) error) error {
 		if err != nil {
 			return err
 		}
+		var f bundle.File
 		switch entry.Typeflag {
 		case tar.TypeDir, tar.TypeXGlobalHeader:
 			continue
 		case tar.TypeReg:
+			f.Executable = entry.Mode&0o100 != 0
+			if f.Content, err = read(entries, uint64(max(entry.Size, 0))); err != nil {
+				return fmt.Errorf("cannot read %q: %w", entry.Name, err)
+			}
+		case tar.TypeSymlink, tar.TypeLink:
+			f.Link = link(entry)
 		default:
 			return fmt.Errorf("cannot use %q: it is %s: pack files only", entry.Name, kind(entry.FileInfo().Mode()))
 		}
-		content, err := read(entries, uint64(max(entry.Size, 0)))
-		if err != nil {
-			return fmt.Errorf("cannot read %q: %w", entry.Name, err)
-		}
-		name := strings.TrimPrefix(entry.Name, "./")
-		if err := add(name, bundle.File{Content: content, Executable: entry.Mode&0o100 != 0}); err != nil {
+		if err := add(strings.TrimPrefix(entry.Name, "./"), f); err != nil {
 			return err
 		}
 	}
@@ -100,6 +102,11 @@ func unzip(tree *bundle.Tree, packed []byte) error {
 		mode := entry.Mode()
 		switch {
 		case mode.IsDir():
+			continue
+		case mode&fs.ModeSymlink != 0:
+			if err := tree.Add(entry.Name, bundle.File{Link: bundle.SymbolicLink}); err != nil {
+				return err
+			}
 			continue
 		case !mode.IsRegular():
 			return fmt.Errorf("cannot use %q: it is %s: pack files only", entry.Name, kind(mode))
@@ -125,14 +132,24 @@ func unzipFile(tree *bundle.Tree, entry *zip.File) error {
 }
 
 func kind(mode fs.FileMode) string {
-	switch {
-	case mode&fs.ModeSymlink != 0 || mode.IsRegular(): // tar's hard links look like files
-		return "a link"
-	case mode&fs.ModeDevice != 0:
+	if mode&fs.ModeDevice != 0 {
 		return "a device"
-	default:
-		return "no file"
 	}
+	return "no file"
+}
+
+// linkKey is the record of an entry that Pack has written for a submodule, which tar has not.
+const linkKey = "ORCON.link"
+
+// link describes an entry that is a link.
+func link(entry *tar.Header) string {
+	switch {
+	case entry.PAXRecords[linkKey] == bundle.Submodule:
+		return bundle.Submodule
+	case entry.Typeflag == tar.TypeLink:
+		return bundle.HardLink
+	}
+	return bundle.SymbolicLink
 }
 
 // read reads an entry that has a size to its end, where its checksum is verified. It takes no more memory

@@ -92,6 +92,22 @@ func TestUnpack(t *testing.T) {
 	assert.Equal(t, []string{"a/b.yaml"}, tree.Paths())
 }
 
+// CONTENT.md X3: a link is not followed, and known as one wherever the content is packed again.
+func TestUnpackLinks(t *testing.T) {
+	packed := tarOf(t, file("a.yaml", "x"), special("./s", tar.TypeSymlink, "/etc"), special("h", tar.TypeLink, "/etc/passwd"))
+	tree, err := archive.Unpack(packed)
+	require.NoError(t, err)
+	require.NoError(t, tree.Add("m", bundle.File{Link: bundle.Submodule}))
+	var again bytes.Buffer
+	require.NoError(t, archive.Pack(&again, &tree))
+	same, err := archive.Unpack(again.Bytes())
+	require.NoError(t, err)
+	for _, tree := range []bundle.Tree{tree, same} {
+		assert.Equal(t, []string{"a.yaml"}, tree.Paths())
+		assert.Equal(t, map[string]string{"s": bundle.SymbolicLink, "h": bundle.HardLink, "m": bundle.Submodule}, tree.Links())
+	}
+}
+
 // BUNDLES.md, invariant 1: truncated, traversal, device node, duplicate name, archive
 // bomb, HTML.
 func TestUnpackRefuses(t *testing.T) {
@@ -112,8 +128,6 @@ func TestUnpackRefuses(t *testing.T) {
 		"Absolute":  {why: "the machine's own", packed: tarOf(t, file("/etc/passwd", "x")), want: "absolute"},
 		"Twice":     {why: "which counts?", packed: tarOf(t, file("a", "x"), file("./a", "y")), want: "twice"},
 		"Device":    {why: "no file", packed: tarOf(t, special("null", tar.TypeChar, "")), want: `"null": it is a device`},
-		"Link":      {why: "it leads elsewhere", packed: tarOf(t, special("l", tar.TypeSymlink, "/etc")), want: `"l": it is a link`},
-		"HardLink":  {why: "it leads elsewhere", packed: tarOf(t, special("l", tar.TypeLink, "/etc/passwd")), want: `"l": it is a link`},
 		"Pipe":      {why: "no file", packed: tarOf(t, special("p", tar.TypeFifo, "")), want: `"p": it is no file`},
 		"Bomb":      {why: "more than anybody may send", packed: bomb, want: "too large"},
 		"Large":     {why: "more than a tree may hold", packed: large, want: "too large"},
@@ -137,6 +151,7 @@ func FuzzUnpack(f *testing.F) {
 	f.Add(gzipOf(f, tarOf(f, file("a/b", "x"))))
 	f.Add(tarOf(f, file("../a", "x"), special("l", tar.TypeSymlink, "/")))
 	f.Add(zipOf(f, "a", "../b"))
+	f.Add(tarOf(f, file("a", "x"), special("l", tar.TypeLink, "a"), special("m", tar.TypeSymlink, "/etc")))
 	f.Fuzz(func(t *testing.T, packed []byte) {
 		tree, err := archive.Unpack(packed)
 		if err != nil {
@@ -148,7 +163,7 @@ func FuzzUnpack(f *testing.F) {
 		var again bytes.Buffer
 		require.NoError(t, archive.Pack(&again, &tree))
 		same, err := archive.Unpack(again.Bytes())
-		if len(tree.Paths()) > 0 {
+		if len(tree.Paths())+len(tree.Links()) > 0 {
 			require.NoError(t, err)
 			require.Equal(t, tree.Digest(), same.Digest(), "what is packed is unpacked as it was")
 		}

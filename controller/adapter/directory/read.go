@@ -9,8 +9,8 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
-// Read returns the files of a folder and of all folders in it, but .git. Links, devices,
-// sockets and pipes are refused: a link may lead to what its author should not read.
+// Read returns the files of a folder and of all folders in it, but .git. Links are not
+// followed: one may lead to what its author should not read. Devices, sockets and pipes are refused.
 func Read(folder string) (bundle.Tree, error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
@@ -36,6 +36,8 @@ func Files(files fs.FS) (bundle.Tree, error) {
 			return fs.SkipDir
 		case entry.IsDir():
 			return nil
+		case entry.Type()&fs.ModeSymlink != 0:
+			return tree.Add(name, bundle.File{Link: bundle.SymbolicLink})
 		case !entry.Type().IsRegular():
 			return fmt.Errorf("cannot use %q: it is %s, not a file: replace it with a file", name, kind(entry.Type()))
 		}
@@ -88,12 +90,8 @@ func IsFolder(path string) (bool, error) {
 }
 
 func kind(mode fs.FileMode) string {
-	switch {
-	case mode&fs.ModeSymlink != 0:
-		return "a link"
-	case mode&fs.ModeDevice != 0:
+	if mode&fs.ModeDevice != 0 {
 		return "a device"
-	default:
-		return "a pipe or a socket"
 	}
+	return "a pipe or a socket"
 }

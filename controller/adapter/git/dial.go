@@ -23,9 +23,6 @@ type carrier struct{}
 // carriedBy returns a context whose requests a transport carries. The library has one transport for all.
 func carriedBy(ctx context.Context, t http.RoundTripper) context.Context {
 	install()
-	if t == nil {
-		t = http.DefaultTransport
-	}
 	return context.WithValue(ctx, carrier{}, t)
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/go-git/go-git/v5/storage/memory"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/egress"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
@@ -31,7 +32,7 @@ type Client struct {
 }
 
 // Fetch returns the files of the reference's commit, below its folder but with their
-// whole paths, and the commit. A link or a submodule among them is refused.
+// whole paths, and the commit. A link or a submodule among them is not followed.
 func (c Client) Fetch(ctx context.Context, r bundle.Reference) (bundle.Tree, string, error) {
 	ctx, f, end, err := c.open(ctx, r.Location)
 	if err != nil {
@@ -75,7 +76,7 @@ func (c Client) open(ctx context.Context, location string) (context.Context, *fe
 	if err != nil {
 		return ctx, nil, nil, err
 	}
-	ctx, end := context.WithCancel(carriedBy(ctx, c.Transport))
+	ctx, end := context.WithCancel(carriedBy(ctx, egress.Private(c.Transport)))
 	f := &fetching{
 		options: gogit.FetchOptions{RemoteName: "origin", Auth: auth, Tags: gogit.NoTags},
 		store:   &bounded{Storage: memory.NewStorage(), left: c.Limit},

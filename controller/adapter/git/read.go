@@ -51,9 +51,9 @@ func add(tree *bundle.Tree, store storer.EncodedObjectStorer, name string, entry
 		return nil
 	case filemode.Regular, filemode.Deprecated, filemode.Executable:
 	case filemode.Submodule:
-		return fmt.Errorf("cannot use %q: it is a submodule: add its repository as a source of its own", name)
+		return tree.Add(name, bundle.File{Link: bundle.Submodule})
 	default:
-		return fmt.Errorf("cannot use %q: it is a symbolic link: replace it with a file", name)
+		return tree.Add(name, bundle.File{Link: bundle.SymbolicLink})
 	}
 	blob, err := object.GetBlob(store, entry.Hash)
 	if err != nil {

@@ -139,5 +139,6 @@ func (r Repository) files(commit plumbing.Hash, folder string) (bundle.Tree, err
 	if err != nil {
 		return bundle.Tree{}, err
 	}
-	return files(r.repository.Storer, top, "")
+	tree, err := files(r.repository.Storer, top, "")
+	return tree, errors.Join(err, tree.Unlinked())
 }

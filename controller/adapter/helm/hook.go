@@ -12,133 +12,141 @@ import (
 	release "helm.sh/helm/v4/pkg/release/v1"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
-)
-
-// The phases of what runs: before the services and workloads, and after all else.
-const (
-	before = bundle.Storage
-	behind = bundle.Jobs
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/spelling"
 )
 
 // hook is an object that Helm would run at a time of its own.
 type hook struct {
 	bundle.Object
-	phase  bundle.Phase
+	turn
 	weight int
 	// runs says that it has a turn, and is not applied like all else.
 	runs bool
 }
 
-// Hooks returns the objects with Helm's hooks as objects in a phase. What runs before an
-// installation runs before services and workloads, what runs after it last; weights
-// become an order; what other kinds hold is applied when its kind is. A hook of
-// installations alone runs once, one of upgrades too runs for each revision. Tests are
-// left out, and named in the notes. Every other hook is refused by its name, unless its
-// author gave it a phase.
-func Hooks(objects []bundle.Object) ([]bundle.Object, []string, error) {
-	var kept []bundle.Object
-	var running []hook
-	var notes []string
-	var failed []error
+// Hooks returns the objects with Helm's hooks as ordinary objects (CONTENT.md X2). A Job or a Pod gets a phase: what
+// runs before an installation or an upgrade runs before services and workloads, what runs after it last, and weights
+// become an order. A Job runs once, in each revision, on upgrades or in an uninstallation. Other kinds are applied when
+// their kind is. Hooks of events that do not exist here, and those that skip names as Kind/name, are left out, and named
+// in the notes. Every other hook is refused by its name, unless its author gave it a phase.
+func Hooks(objects []bundle.Object, skip ...string) ([]bundle.Object, []string, error) {
+	s := sorting{skip: map[string][]bundle.Target{}}
+	failed := s.parse(skip)
 	for _, o := range objects {
-		events := o.Annotation(release.HookAnnotation)
-		if events == "" {
-			kept = append(kept, o)
-			continue
-		}
-		h, test, err := newHook(o, events)
-		switch {
-		case err != nil:
-			failed = append(failed, err)
-		case test:
-			notes = append(notes, fmt.Sprintf("%s is a Helm test and is skipped", o.ID()))
-		default:
-			kept = append(kept, h.Object)
-			running = append(running, h)
+		if events := o.Annotation(release.HookAnnotation); events != "" {
+			failed = append(failed, s.add(o, events))
+		} else {
+			s.kept = append(s.kept, o)
 		}
 	}
-	order(running)
-	return kept, notes, errors.Join(failed...)
+	failed = append(failed, s.unused(skip)...)
+	order(s.running)
+	return s.kept, s.notes, errors.Join(failed...)
 }
 
-// newHook says when an object's turn comes, or that it is a test.
-func newHook(o bundle.Object, events string) (h hook, test bool, err error) {
-	h = hook{Object: without(o)}
+// sorting sorts the objects of a chart.
+type sorting struct {
+	// skip has the targets of each name to leave out; those that were found are taken away. names are those of all hooks.
+	skip    map[string][]bundle.Target
+	names   []string
+	kept    []bundle.Object
+	running []hook
+	notes   []string
+}
+
+// parse reads the names of hooks to leave out.
+func (s *sorting) parse(skip []string) (failed []error) {
+	for _, name := range skip {
+		targets, err := bundle.ParseAfter(name)
+		if err != nil {
+			failed = append(failed, fmt.Errorf("cannot leave out a hook: %w", err))
+			continue
+		}
+		s.skip[name] = targets
+	}
+	return failed
+}
+
+// unused refuses names that no hook has.
+func (s *sorting) unused(skip []string) (failed []error) {
+	for _, name := range skip {
+		if len(s.skip[name]) == 0 {
+			continue
+		}
+		cure := "the chart has no hook: remove the name"
+		if near := spelling.Nearest(name, s.names); near != "" {
+			cure = fmt.Sprintf("did you mean %q?", near)
+		} else if len(s.names) > 0 {
+			cure = "its hooks are " + strings.Join(s.names, ", ")
+		}
+		failed = append(failed, fmt.Errorf("cannot leave out hook %q: no hook has this name: %s", name, cure))
+	}
+	return failed
+}
+
+// skips reports whether a hook is left out by its name.
+func (s *sorting) skips(id bundle.ID) (skipped bool) {
+	s.names = append(s.names, id.Kind+"/"+id.Name)
+	for name, targets := range s.skip {
+		s.skip[name] = slices.DeleteFunc(targets, func(t bundle.Target) bool {
+			skipped = skipped || t.Names(id)
+			return t.Names(id)
+		})
+	}
+	return skipped
+}
+
+// add takes a hook.
+func (s *sorting) add(o bundle.Object, events string) error {
+	if s.skips(o.ID()) {
+		s.notes = append(s.notes, fmt.Sprintf("%s is a hook (%s) and is left out by its name", o.ID(), events))
+		return nil
+	}
+	h := hook{Object: without(o)}
 	if weight := o.Annotation(release.HookWeightAnnotation); weight != "" {
+		var err error
 		if h.weight, err = strconv.Atoi(weight); err != nil {
-			return h, false, fmt.Errorf("cannot read the hook weight %q of %s: use a whole number", weight, o.ID())
+			return fmt.Errorf("cannot read the hook weight %q of %s: use a whole number", weight, o.ID())
 		}
 	}
 	if o.Annotation(bundle.PhaseKey) != "" {
-		return h, false, nil
+		s.kept = append(s.kept, h.Object)
+		return nil
 	}
-	t, why := turnOf(events)
+	if err := s.time(h, events); err != nil {
+		return refused(o.ID(), events, err)
+	}
+	return nil
+}
+
+// time takes a hook when its events are.
+func (s *sorting) time(h hook, events string) error {
+	times, err := parseTimes(events)
 	switch {
-	case why != "":
-		return h, false, refused(o, events, why)
-	case t.test || !runs(o):
-		return h, t.test, nil
+	case err != nil:
+		return err
+	case times.only() != "":
+		s.notes = append(s.notes, fmt.Sprintf("%s %s", h.ID(), times.only()))
+		return nil
+	case !runs(h.Object):
+		s.kept = append(s.kept, h.Object)
+		return nil
 	}
-	h.phase, h.runs = t.phase, true
-	h.mark(bundle.PhaseKey, t.phase.String())
-	if o.ID().Kind == "Job" && h.Annotation(bundle.RunKey) == "" {
-		h.mark(bundle.RunKey, string(t.policy))
+	if h.turn, err = times.turn(h.ID().Kind); err != nil {
+		return err
 	}
-	return h, false, nil
+	h.runs = true
+	h.mark(bundle.PhaseKey, h.phase.String())
+	if h.ID().Kind == "Job" && h.Annotation(bundle.RunKey) == "" {
+		h.mark(bundle.RunKey, string(h.policy))
+	}
+	s.kept, s.running = append(s.kept, h.Object), append(s.running, h)
+	return nil
 }
 
-// turn is when and how often what is run by Helm runs.
-type turn struct {
-	phase  bundle.Phase
-	policy bundle.RunPolicy
-	test   bool
-}
-
-// turnOf reads the events of a hook; why is the reason if they cannot be had.
-func turnOf(text string) (t turn, why string) {
-	events := map[string]bool{}
-	for event := range strings.SplitSeq(text, ",") {
-		events[strings.TrimSpace(event)] = true
-	}
-	install := [2]bool{events[string(release.HookPreInstall)], events[string(release.HookPostInstall)]}
-	upgrade := [2]bool{events[string(release.HookPreUpgrade)], events[string(release.HookPostUpgrade)]}
-	for _, known := range []release.HookEvent{
-		release.HookPreInstall, release.HookPostInstall, release.HookPreUpgrade, release.HookPostUpgrade,
-		release.HookPreRollback, release.HookPostRollback, // the way back is a revision like others
-	} {
-		delete(events, string(known))
-	}
-	none := [2]bool{}
-	switch {
-	case isTest(events) && install == none && upgrade == none:
-		return turn{test: true}, ""
-	case len(events) > 0 || install == none:
-		return t, "nothing runs then"
-	case install[0] == install[1] || upgrade != install && upgrade != none:
-		return t, "it would run at two times"
-	}
-	t = turn{phase: before, policy: bundle.Once}
-	if install[1] {
-		t.phase = behind
-	}
-	if upgrade == install {
-		t.policy = bundle.Always
-	}
-	return t, ""
-}
-
-func refused(o bundle.Object, events, why string) error {
-	return fmt.Errorf("cannot use hook %q of %s: %s: turn it off in the values, or give it the annotation %s", events, o.ID(), why, bundle.PhaseKey)
-}
-
-// isTest reports whether nothing but tests is left of the events.
-func isTest(events map[string]bool) bool {
-	for event := range events {
-		if event != string(release.HookTest) && event != "test-success" {
-			return false
-		}
-	}
-	return len(events) > 0
+func refused(id bundle.ID, events string, why error) error {
+	return fmt.Errorf("cannot use hook %q of %s: %w: turn it off in the values, leave it out by its name (--skip-hook %s/%s, or "+
+		"spec.render.skipHooks), or give it the annotation %s", events, id, why, id.Kind, id.Name, bundle.PhaseKey)
 }
 
 // runs reports whether an object is something that runs and ends.
@@ -177,15 +185,16 @@ func (h hook) mark(key, value string) {
 	annotations[key] = value
 }
 
-// order lets what runs in a phase wait for all that have the next lower weight there.
+// order lets what runs in a phase wait for all that have the next lower weight there. An uninstallation has an order of
+// its own.
 func order(all []hook) {
 	all = slices.DeleteFunc(slices.Clone(all), func(h hook) bool { return !h.runs })
 	slices.SortStableFunc(all, func(a, b hook) int {
-		return cmp.Or(cmp.Compare(a.phase, b.phase), cmp.Compare(a.weight, b.weight), a.ID().Compare(b.ID()))
+		return cmp.Or(cmp.Compare(a.group(), b.group()), cmp.Compare(a.weight, b.weight), a.ID().Compare(b.ID()))
 	})
 	var earlier, level []string
 	for i, h := range all {
-		if i > 0 && h.phase != all[i-1].phase {
+		if i > 0 && h.group() != all[i-1].group() {
 			earlier, level = nil, nil
 		} else if i > 0 && h.weight != all[i-1].weight {
 			earlier, level = level, nil

@@ -144,9 +144,15 @@ func collect(c *chart.Chart, texts map[string]string) (bundle.Tree, error) {
 		if !slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name)) {
 			name += ".yaml" // whatever a template is called, Helm takes it for a manifest
 		}
-		if err := all.Add(name, bundle.File{Content: []byte(text)}); err != nil {
+		if err := all.Add(name, bundle.File{Content: []byte(divided(text))}); err != nil {
 			return all, err
 		}
 	}
 	return all, nil
+}
+
+// divided returns the output of a template with each separator on a line of its own. Helm begins a document at any line
+// that begins with ---, also ---apiVersion and ---# comment, which YAML reads as text (CONTENT.md X1).
+func divided(text string) string {
+	return regexp.MustCompile(`(?m)^---[ \t]*(\S)`).ReplaceAllString(text, "---\n$1")
 }

@@ -83,6 +83,26 @@ func TestRender(t *testing.T) {
 	assert.Equal(t, "release: shop in default\n", string(z.Content))
 }
 
+// CONTENT.md X1: a document begins where Helm begins one.
+func TestRenderDivides(t *testing.T) {
+	tests := map[string]struct{ why, text, want string }{
+		"Alone":   {"as YAML has it", "a: 1\n---\nb: 1\n", "a: 1\n---\nb: 1\n"},
+		"Field":   {"a template that trims the line end after the separator", "a: 1\n---apiVersion: v1\nb: 1\n", "a: 1\n---\napiVersion: v1\nb: 1\n"},
+		"Comment": {"a comment right behind it", "---# Source\na: 1\n", "---\n# Source\na: 1\n"},
+		"Spaces":  {"with a field behind spaces", "a: 1\n---  b: 1\nc: 1\n", "a: 1\n---\nb: 1\nc: 1\n"},
+		"Windows": {"other line ends", "a: 1\r\n---\r\nb: 1\r\n", "a: 1\r\n---\r\nb: 1\r\n"},
+		"Inside":  {"a text that has one", "a: |\n  ---b\nc: ---d\n", "a: |\n  ---b\nc: ---d\n"},
+	}
+	for label, tc := range tests {
+		t.Run(label, func(t *testing.T) {
+			tree, _, err := render(t, chartWith(t, map[string]string{"templates/a.yaml": tc.text}), helm.Release{})
+			require.NoError(t, err)
+			a, _ := tree.File("shop/templates/a.yaml")
+			assert.Equal(t, tc.want, string(a.Content), tc.why)
+		})
+	}
+}
+
 // What differs each time, and what a cluster would decide, is told.
 func TestRenderNotes(t *testing.T) {
 	tests := map[string]struct {

@@ -24,13 +24,14 @@ var one sync.Mutex
 
 // Render builds the kustomization in a folder of a tree, "" for the top, and returns its
 // output, as one file. It may refer to what lies beside the folder. Whatever would load
-// something from outside the tree is refused before, in every kustomization of the tree.
+// something from outside the tree is refused before. What it does not refer to is not read.
 func Render(tree *bundle.Tree, folder string) (bundle.Tree, error) {
-	if err := closed(tree); err != nil {
+	needed, err := reachable(tree, folder)
+	if err != nil {
 		return bundle.Tree{}, err
 	}
 	files := filesys.MakeFsInMemory()
-	for _, name := range tree.Paths() {
+	for name := range needed {
 		f, _ := tree.File(name)
 		if err := files.WriteFile("/"+name, f.Content); err != nil {
 			return bundle.Tree{}, fmt.Errorf("cannot prepare %s: %w", name, err)

@@ -1,6 +1,7 @@
 package kustomize_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -44,6 +45,77 @@ func TestRenderFolder(t *testing.T) {
 	assert.Contains(t, string(f.Content), "name: a-eu\n")
 	_, err = kustomize.Render(treeOf(t, files), "prod")
 	require.ErrorContains(t, err, "set the path")
+}
+
+// CONTENT.md X3: what no kustomization refers to, from the folder on, is no reason to refuse.
+func TestRenderWhatIsReached(t *testing.T) {
+	files := map[string]string{
+		"prod/kustomization.yaml":   "resources: [../base, own.yaml]\nconfigMapGenerator: [{name: g, files: [key=text], envs: [env]}]\npatches: [{path: p.yaml}]\n",
+		"prod/own.yaml":             strings.Replace(configMap, "name: a", "name: own", 1),
+		"prod/text":                 "&a [*a]",
+		"prod/env":                  "X=1\n",
+		"prod/p.yaml":               configMap + "data: {patched: yes}\n",
+		"base/kustomization.yml":    "resources: [a.yaml]\n",
+		"base/a.yaml":               configMap,
+		"other/kustomization.yaml":  "resources: ['https://example.org/base']\n",
+		"broken/kustomization.yaml": "resource: [a.yaml]\n",
+		"plugin/Kustomization":      "transformers: [x.yaml]\n",
+	}
+	tree := treeOf(t, files)
+	require.NoError(t, tree.Add("docs", bundle.File{Link: bundle.SymbolicLink}))
+	require.NoError(t, tree.Add("base/modules", bundle.File{Link: bundle.Submodule}))
+	built, err := kustomize.Render(tree, "prod")
+	require.NoError(t, err)
+	f, _ := built.File("kustomization.yaml")
+	for _, want := range []string{"name: own\n", "patched:", "X: \"1\"", "key: '&a [*a]'"} {
+		assert.Contains(t, string(f.Content), want)
+	}
+}
+
+// CONTENT.md X3: a link that is used is refused with its place and the cure.
+func TestRenderRefusesLinks(t *testing.T) {
+	for kustomization, want := range map[string]string{
+		"resources: [../docs/base]":                           `cannot use prod/kustomization.yaml: cannot use "docs": it is a symbolic link: replace it with a file`,
+		"components: [../vendored]":                           `cannot use "vendored": it is a submodule: add its repository as a source of its own`,
+		"configMapGenerator: [{name: g, files: [k=../docs]}]": `cannot use "docs"`,
+	} {
+		tree := treeOf(t, map[string]string{"prod/kustomization.yaml": kustomization})
+		require.NoError(t, tree.Add("docs", bundle.File{Link: bundle.SymbolicLink}))
+		require.NoError(t, tree.Add("vendored", bundle.File{Link: bundle.Submodule}))
+		_, err := kustomize.Render(tree, "prod")
+		require.ErrorContains(t, err, want)
+	}
+	tree := treeOf(t, map[string]string{"a.yaml": configMap})
+	require.NoError(t, tree.Add("kustomization.yaml", bundle.File{Link: bundle.SymbolicLink}))
+	_, err := kustomize.Render(tree, "")
+	require.ErrorContains(t, err, `cannot use "kustomization.yaml": it is a symbolic link`)
+}
+
+// CONTENT.md X5: aliases that expand to too much are refused before the library sees them, at once and with the line.
+func TestRenderBoundsAliases(t *testing.T) {
+	laughs := configMap + "data:\n  a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
+	for i := 1; i < 9; i++ {
+		laughs += fmt.Sprintf("  a%d: &a%[1]d [*a%d, *a%[2]d, *a%[2]d, *a%[2]d, *a%[2]d, *a%[2]d, *a%[2]d, *a%[2]d]\n", i, i-1)
+	}
+	many := configMap + "data:\n  a: &a [" + strings.Repeat("x, ", 1000) + "]\n  b: [" + strings.Repeat("*a, ", 300) + "]\n"
+	tests := map[string]struct{ why, kustomization, file, want string }{
+		"Resource":      {"an object", "resources: [a.yaml]", laughs, "cannot use a.yaml: line 12: its aliases expand to more than 400000 values"},
+		"Patch":         {"what changes one", "patches: [{path: a.yaml}]", laughs, "its aliases expand"},
+		"Kustomization": {"the file itself", laughs, "", "cannot use kustomization.yaml: line 12: its aliases expand"},
+		"Second":        {"a later document", "resources: [a.yaml]", configMap + "---\n" + laughs, "line 16: its aliases expand"},
+		"Together":      {"documents that are bounded alone", "resources: [a.yaml]", many + "---\n" + many, "its aliases expand"},
+		"Itself":        {"no end", "resources: [a.yaml]", configMap + "data: &d {x: *d}\n", `cannot use a.yaml: line 4: anchor "d" contains itself`},
+	}
+	for label, tc := range tests {
+		t.Run(label, func(t *testing.T) {
+			_, err := kustomize.Render(treeOf(t, map[string]string{"kustomization.yaml": tc.kustomization, "a.yaml": tc.file}), "")
+			require.ErrorContains(t, err, tc.want, tc.why)
+		})
+	}
+	built, err := kustomize.Render(treeOf(t, map[string]string{"kustomization.yaml": "resources: [a.yaml]", "a.yaml": configMap + "data: &d {x: &v '*', y: *v}\n"}), "")
+	require.NoError(t, err, "a few are good")
+	f, _ := built.File("kustomization.yaml")
+	assert.Contains(t, string(f.Content), "\"y\": '*'")
 }
 
 // Several at once do not disturb each other: the library has state for all.

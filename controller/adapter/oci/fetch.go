@@ -16,6 +16,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/egress"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
@@ -103,9 +104,12 @@ func (c Client) ask(ctx context.Context, location string, r bundle.Reference, au
 		remote.WithContext(ctx), remote.WithAuth(authenticator),
 		remote.WithRetryBackoff(remote.Backoff{Duration: c.Pause, Factor: 3, Jitter: 0.1, Steps: 3}),
 	}
-	if c.Transport != nil {
-		options = append(options, remote.WithTransport(c.Transport))
+	// The library asks registries at addresses of private networks without TLS.
+	base := c.Transport
+	if base == nil {
+		base = remote.DefaultTransport
 	}
+	options = append(options, remote.WithTransport(egress.Private(base)))
 	found, err := remote.Get(reference, options...)
 	if err != nil {
 		return nil, "", err

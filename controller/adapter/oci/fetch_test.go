@@ -204,3 +204,30 @@ func TestFetchHangs(t *testing.T) {
 	_, _, err := client().Fetch(ctx, at(host, "", digest))
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 }
+
+// open is a registry of a private network without TLS, which asks for a password.
+type open struct{ sent []string }
+
+// RoundTrip implements http.RoundTripper.
+func (o *open) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Scheme == "https" {
+		return nil, errors.New("no TLS")
+	}
+	o.sent = append(o.sent, r.Header.Get("Authorization"))
+	return &http.Response{
+		StatusCode: http.StatusUnauthorized, Request: r, Body: http.NoBody,
+		Header: http.Header{"Www-Authenticate": {`Basic realm="x"`}},
+	}, nil
+}
+
+// CONTENT.md X6: a registry at an address of a private network, which the library asks without TLS, gets no credentials.
+func TestFetchCredentialsWithoutTLS(t *testing.T) {
+	for _, credentials := range []bundle.Credentials{{Username: "me", Password: "hush"}, {Token: "hush"}} {
+		registry := &open{}
+		c := oci.Client{Transport: registry, Credentials: credentials}
+		_, _, err := c.Fetch(t.Context(), bundle.Reference{Location: "10.0.0.1:5000/shop", Version: "v1"})
+		require.ErrorContains(t, err, "the server, or one that it names, has no TLS, and credentials are not sent without it")
+		assert.NotEmpty(t, registry.sent)
+		assert.Empty(t, strings.Join(registry.sent, ""))
+	}
+}

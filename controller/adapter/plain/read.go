@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/json"
@@ -103,8 +104,7 @@ func inFile(d document, err error) error {
 
 // add takes an object, or those of a list.
 func (c *checker) add(m Manifest) error {
-	kind := m.Text("kind")
-	if items, ok := m.Object["items"].([]any); ok && strings.HasSuffix(kind, "List") {
+	if items, ok := m.list(); ok {
 		var failed []error
 		for i, item := range items {
 			each, ok := item.(map[string]any)
@@ -112,7 +112,7 @@ func (c *checker) add(m Manifest) error {
 				failed = append(failed, fault(m.Location, fmt.Errorf("items[%d] is not a Kubernetes object", i), "a list holds objects"))
 				continue
 			}
-			failed = append(failed, c.add(Manifest{each, m.Location}))
+			failed = append(failed, c.add(Manifest{m.item(each), m.Location}))
 		}
 		return errors.Join(failed...)
 	}
@@ -125,6 +125,27 @@ func (c *checker) add(m Manifest) error {
 	c.seen[m.ID()] = m.Location
 	c.objects = append(c.objects, m.Object)
 	return nil
+}
+
+// list returns the items of a list, which has no name of its own (CONTENT.md X4).
+func (m Manifest) list() (items []any, ok bool) {
+	value, found := m.Object["items"]
+	if !found || !strings.HasSuffix(m.Text("kind"), "List") || m.Text("metadata", "name") != "" {
+		return nil, false
+	}
+	items, ok = value.([]any)
+	return items, ok || value == nil
+}
+
+// item returns an item of a list, whose kind says that of items that have none, as in ConfigMapList.
+func (m Manifest) item(o bundle.Object) bundle.Object {
+	kind := strings.TrimSuffix(m.Text("kind"), "List")
+	if kind == "" || o.Text("kind") != "" || o.Text("apiVersion") != "" {
+		return o
+	}
+	o = maps.Clone(o)
+	o["apiVersion"], o["kind"] = m.Object["apiVersion"], kind
+	return o
 }
 
 // check looks for what each object needs to be found again.

@@ -24,6 +24,7 @@ const (
 	service   = "apiVersion: v1\nkind: Service\nmetadata: {name: a, namespace: shop}\nspec:\n  ports:\n  - port: 80\n"
 )
 
+// CONTENT.md X4, among others: what kubectl reads is read, typed lists too.
 func TestRead(t *testing.T) {
 	tests := map[string]struct {
 		why   string
@@ -35,6 +36,10 @@ func TestRead(t *testing.T) {
 		"Folders":    {why: "recursive, in the order of paths", files: map[string]string{"b/a.yaml": configMap, "a/b/c.yaml": service}, want: "Service shop/a, ConfigMap a"},
 		"JSON":       {why: "values that follow each other", files: map[string]string{"a.json": `{"apiVersion":"v1","kind":"Secret","metadata":{"name":"s"}} {"apiVersion":"v1","kind":"Secret","metadata":{"name":"t"}}`}, want: "Secret s, Secret t"},
 		"List":       {why: "what kubectl get prints", files: map[string]string{"a.yaml": "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Secret, metadata: {name: s}}\n- {apiVersion: v1, kind: Secret, metadata: {name: t}}\n"}, want: "Secret s, Secret t"},
+		"Typed":      {why: "its items need not repeat their kind", files: map[string]string{"a.yaml": "apiVersion: v1\nkind: ConfigMapList\nmetadata: {resourceVersion: '1'}\nitems:\n- metadata: {name: a}\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: b}}\n"}, want: "ConfigMap a, ConfigMap b"},
+		"TypedGroup": {why: "of any group", files: map[string]string{"a.json": `{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"RoleList","items":[{"metadata":{"name":"r"}}]}`}, want: "Role r"},
+		"EmptyList":  {why: "nothing in it", files: map[string]string{"a.yaml": "apiVersion: v1\nkind: SecretList\nitems: null\n---\napiVersion: v1\nkind: List\nitems: []\n"}},
+		"NoList":     {why: "an object whose kind sounds like one, as its name shows", files: map[string]string{"a.yaml": "apiVersion: example.org/v1\nkind: AllowList\nmetadata: {name: a}\nitems: [10.0.0.1]\n"}, want: "AllowList.example.org a"},
 		"Others":     {why: "no manifests", files: map[string]string{"README.md": "---", ".github/ci.yaml": "x: [", "a.yaml": configMap}, want: "ConfigMap a"},
 		"Separators": {why: "those in a text are none", files: map[string]string{"a.yaml": configMap + "data:\n  x: |\n    ---\n    a\n  y: ---x\n"}, want: "ConfigMap a"},
 		"Windows":    {why: "a mark at the beginning, and other line ends", files: map[string]string{"a.yaml": "\xef\xbb\xbf" + strings.ReplaceAll(configMap+"---\n"+service, "\n", "\r\n")}, want: "ConfigMap a, Service shop/a"},
@@ -79,6 +84,7 @@ func TestReadRefuses(t *testing.T) {
 		"GenerateName": {why: "cannot be found again", text: "apiVersion: v1\nkind: Secret\nmetadata: {generateName: a-}\n", want: []string{"metadata.generateName"}},
 		"Kustomize":    {why: "another format", text: "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n", want: []string{"format kustomize"}},
 		"Twice":        {why: "which of the two counts?", text: configMap + "---\n" + configMap, want: []string{"document 2", "ConfigMap a is defined twice, first in a.yaml, document 1 (line 1)"}},
+		"ListItem":     {why: "a list of everything tells no kind", text: "apiVersion: v1\nkind: List\nitems: [{metadata: {name: a}}]\n", want: []string{"apiVersion is missing"}},
 		"Item":         {why: "no object in a list", text: "kind: List\nitems: [1]\n", want: []string{"items[0] is not a Kubernetes object"}},
 		"JSON":         {why: "the document that is cut off", file: "a.json", text: "{\"kind\":1}\n\n{", want: []string{"a.json, document 2 (line 3)"}},
 		"AllAtOnce":    {why: "one run tells all", text: "a: 1\n---\n" + configMap + "---\nkind: x\n", want: []string{"document 1", "document 3"}},

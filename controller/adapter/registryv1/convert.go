@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 
 	"sigs.k8s.io/yaml"
 
@@ -11,7 +12,7 @@ import (
 )
 
 // Renderer names what renders, with its version: another may render otherwise.
-const Renderer = "registry+v1 1"
+const Renderer = "registry+v1 2"
 
 // Options say how an operator is installed.
 type Options struct {
@@ -20,6 +21,10 @@ type Options struct {
 	// Watch are the namespaces that it is for; none is all of them, or its own where it
 	// supports no more.
 	Watch []string
+	// Properties are those of the bundle's metadata.
+	Properties []Property
+	// Config customizes its deployments.
+	Config Config
 }
 
 // Manifests returns the part of a bundle that holds manifests, once its metadata is what
@@ -45,7 +50,18 @@ func Manifests(tree *bundle.Tree) (bundle.Tree, error) {
 	if err := independent(tree); err != nil {
 		return bundle.Tree{}, err
 	}
-	return tree.Sub("manifests")
+	return flat(tree.Sub("manifests"))
+}
+
+// flat refuses folders below manifests/.
+func flat(manifests bundle.Tree, err error) (bundle.Tree, error) {
+	for _, name := range manifests.Paths() {
+		if strings.Contains(name, "/") {
+			return bundle.Tree{}, fmt.Errorf("cannot use the bundle: manifests/%s lies in a folder below manifests/, which a registry+v1 "+
+				"bundle may not have: move it to manifests/", name)
+		}
+	}
+	return manifests, err
 }
 
 // independent refuses a bundle that wants others to be installed with it.
@@ -82,13 +98,16 @@ func Convert(manifests []bundle.Object, options Options) ([]bundle.Object, error
 	if err := o.check(); err != nil {
 		return nil, err
 	}
+	if o.Metadata.Annotations, err = stated(o.Metadata.Annotations, options.Properties); err != nil {
+		return nil, err
+	}
 	all := o.accounts()
 	all = append(all, o.permissions()...)
 	all = append(all, o.converted()...)
 	all = append(all, o.placed()...)
 	all = append(all, o.certificates()...)
 	all = append(all, o.services()...)
-	all = append(all, o.deployments()...)
+	all = append(all, o.deployments(options.Config)...)
 	return append(all, o.webhooks()...), nil
 }
 
@@ -98,7 +117,7 @@ func Convert(manifests []bundle.Object, options Options) ([]bundle.Object, error
 //nolint:gochecknoglobals // a table
 var supported = map[string]bool{
 	"ConfigMap": true, "Secret": true, "Service": true, "ServiceAccount": true, "Role": true, "RoleBinding": true,
-	"PodDisruptionBudget": true, "NetworkPolicy": true, "PrometheusRule": true, "ServiceMonitor": true, "VerticalPodAutoscaler": true,
+	"PodDisruptionBudget": true, "NetworkPolicy": true, "PrometheusRule": true, "ServiceMonitor": true, "PodMonitor": true, "VerticalPodAutoscaler": true,
 	"ClusterRole": false, "ClusterRoleBinding": false, "PriorityClass": false,
 	"ConsoleCLIDownload": false, "ConsoleLink": false, "ConsolePlugin": false, "ConsoleQuickStart": false, "ConsoleYAMLSample": false,
 }

@@ -6,12 +6,15 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
-// targetsKey is the annotation of pods by which an operator learns what it watches;
-// those that want a variable WATCH_NAMESPACE take it from there.
-const targetsKey = "olm.targetNamespaces"
+// The annotations of pods by which an operator learns what it watches, and where it runs. Those that want a variable
+// WATCH_NAMESPACE take it from there.
+const (
+	targetsKey   = "olm.targetNamespaces"
+	namespaceKey = "olm.operatorNamespace"
+)
 
 // deployments are the operator's workloads.
-func (o *operator) deployments() []bundle.Object {
+func (o *operator) deployments(config Config) []bundle.Object {
 	var all []bundle.Object
 	for _, d := range o.Spec.Install.Spec.Deployments {
 		object := made("apps/v1", "Deployment", o.namespace, d.Name, map[string]any{"spec": o.spec(d)})
@@ -19,6 +22,7 @@ func (o *operator) deployments() []bundle.Object {
 			metadata, _ := object["metadata"].(map[string]any)
 			metadata["labels"] = anything(d.Labels)
 		}
+		config.apply(object)
 		all = append(all, object)
 	}
 	return all
@@ -31,13 +35,13 @@ func (o *operator) spec(d deployment) map[string]any {
 	metadata := at(template, "metadata")
 	annotations := anything(o.Metadata.Annotations)
 	maps.Copy(annotations, at(metadata, "annotations"))
-	annotations[targetsKey] = o.annotation()
+	annotations[targetsKey], annotations[namespaceKey] = o.annotation(), o.namespace
 	metadata["annotations"] = annotations
 	template["metadata"] = metadata
 	if o.serves(d.Name) {
 		template["spec"] = withCertificate(at(template, "spec"), secretOf(d.Name))
 	}
-	spec["template"] = template
+	spec["template"], spec["revisionHistoryLimit"] = template, int64(1)
 	return spec
 }
 
@@ -45,13 +49,32 @@ func (o *operator) spec(d deployment) map[string]any {
 //
 //nolint:gochecknoglobals // a table
 var places = []struct{ volume, path string }{
-	{"apiservice-cert", "/apiserver.local.config/certificates"},
 	{"webhook-cert", "/tmp/k8s-webhook-server/serving-certs"},
+	{"apiservice-cert", "/apiserver.local.config/certificates"},
 }
 
-// withCertificate mounts a certificate into all containers, in place of what lies there.
+// replaced returns the names of the volumes that are mounted where the certificate goes, and of those that have its name.
+func replaced(containers []any) map[any]bool {
+	names := map[any]bool{}
+	for _, p := range places {
+		names[p.volume] = true
+	}
+	for _, c := range containers {
+		container, _ := c.(map[string]any)
+		for _, mount := range listed(container["volumeMounts"]) {
+			if mount["mountPath"] == places[0].path || mount["mountPath"] == places[1].path {
+				names[mount["name"]] = true
+			}
+		}
+	}
+	return names
+}
+
+// withCertificate mounts a certificate into all containers, in place of what lies there, whose volume goes too.
 func withCertificate(pod map[string]any, secret string) map[string]any {
-	volumes := without(pod["volumes"], func(v map[string]any) bool { return v["name"] == places[0].volume || v["name"] == places[1].volume })
+	containers, _ := pod["containers"].([]any)
+	gone := replaced(containers)
+	volumes := without(pod["volumes"], func(v map[string]any) bool { return gone[v["name"]] })
 	for _, p := range places {
 		volumes = append(volumes, map[string]any{"name": p.volume, "secret": map[string]any{
 			"secretName": secret,
@@ -61,14 +84,11 @@ func withCertificate(pod map[string]any, secret string) map[string]any {
 		}})
 	}
 	pod["volumes"] = volumes
-	containers, _ := pod["containers"].([]any)
 	all := make([]any, len(containers))
 	for i, c := range containers {
 		container, _ := c.(map[string]any)
 		container = maps.Clone(container)
-		mounts := without(container["volumeMounts"], func(m map[string]any) bool {
-			return m["name"] == places[0].volume || m["name"] == places[1].volume || m["mountPath"] == places[0].path || m["mountPath"] == places[1].path
-		})
+		mounts := without(container["volumeMounts"], func(m map[string]any) bool { return gone[m["name"]] })
 		for _, p := range places {
 			mounts = append(mounts, map[string]any{"name": p.volume, "mountPath": p.path})
 		}

@@ -35,6 +35,10 @@ func (o *operator) aim(namespace string, watch []string) error {
 		return fmt.Errorf("cannot install %s in mode %s: it supports %s: choose the namespaces that it watches accordingly",
 			o.Metadata.Name, wanted, strings.Join(supported, ", "))
 	}
+	if wanted == multiNamespace && slices.Contains(o.targets, namespace) && !slices.Contains(supported, string(ownNamespace)) {
+		return fmt.Errorf("cannot install %s for its own namespace %q among others: it supports %s, and not %s: leave out its own namespace",
+			o.Metadata.Name, namespace, strings.Join(supported, ", "), ownNamespace)
+	}
 	if wanted == allNamespaces {
 		o.targets = []string{""}
 	}

@@ -1,6 +1,7 @@
 package registryv1
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"maps"
 	"slices"
@@ -30,6 +31,7 @@ type webhook struct {
 	Converted  []string `json:"conversionCRDs"`
 	Rules      []struct {
 		APIGroups []string `json:"apiGroups"`
+		Resources []string `json:"resources"`
 	} `json:"rules"`
 	// raw is all of it, as it was written.
 	raw map[string]any
@@ -43,6 +45,17 @@ func (w webhook) port() int64 {
 	return w.Port
 }
 
+// target is the port of the container, by its number or its name.
+func (w webhook) target() any {
+	if w.Target == nil {
+		return w.port()
+	}
+	if number, ok := w.Target.(float64); ok {
+		return int64(number)
+	}
+	return w.Target
+}
+
 // serves reports whether a deployment answers webhooks.
 func (o *operator) serves(deployment string) bool {
 	return slices.ContainsFunc(o.Spec.Webhooks, func(w webhook) bool { return w.Deployment == deployment })
@@ -50,9 +63,23 @@ func (o *operator) serves(deployment string) bool {
 
 // The names of what a deployment with webhooks needs.
 func serviceOf(deployment string) string {
-	return strings.ReplaceAll(deployment, ".", "-") + "-service"
+	return joined(strings.ReplaceAll(deployment, ".", "-"), "service")
 }
-func secretOf(deployment string) string { return serviceOf(deployment) + "-cert" }
+func secretOf(deployment string) string { return joined(serviceOf(deployment), "cert") }
+func issuerOf(deployment string) string { return joined(secretOf(deployment), "selfsigned-issuer") }
+
+// joined returns a name with an ending, at most 63 characters: a longer one is cut, and told apart by a hash.
+func joined(base, end string) string {
+	const longest, digits = 63, 8
+	if len(base)+1+len(end) <= longest {
+		return base + "-" + end
+	}
+	sum := sha256.Sum256([]byte(base))
+	return fmt.Sprintf("%s-%x-%s", strings.TrimRight(base[:longest-digits-len(end)-2], "-."), sum[:digits/2], end)
+}
+
+// longestCommonName is how long the common name of a certificate may be (RFC 5280).
+const longestCommonName = 64
 
 // certificates are those of deployments with webhooks, which cert-manager makes.
 func (o *operator) certificates() []bundle.Object {
@@ -61,13 +88,18 @@ func (o *operator) certificates() []bundle.Object {
 		if !o.serves(d.Name) {
 			continue
 		}
-		name, host := secretOf(d.Name), serviceOf(d.Name)+"."+o.namespace
+		name, issuer, host := secretOf(d.Name), issuerOf(d.Name), serviceOf(d.Name)+"."+o.namespace
+		spec := map[string]any{
+			"secretName": name, "usages": []any{"server auth"}, "issuerRef": map[string]any{"name": issuer},
+			"dnsNames": []any{host, host + ".svc", host + ".svc.cluster.local"},
+			"duration": "17520h0m0s", "renewBefore": "24h0m0s", // two years, and a day
+		}
+		if len(host) <= longestCommonName {
+			spec["commonName"] = host
+		}
 		all = append(all,
-			made("cert-manager.io/v1", "Issuer", o.namespace, name, map[string]any{"spec": map[string]any{"selfSigned": map[string]any{}}}),
-			made("cert-manager.io/v1", "Certificate", o.namespace, name, map[string]any{"spec": map[string]any{
-				"secretName": name, "usages": []any{"server auth"}, "dnsNames": []any{host + ".svc", host + ".svc.cluster.local"},
-				"issuerRef": map[string]any{"name": name},
-			}}))
+			made("cert-manager.io/v1", "Issuer", o.namespace, issuer, map[string]any{"spec": map[string]any{"selfSigned": map[string]any{}}}),
+			made("cert-manager.io/v1", "Certificate", o.namespace, name, map[string]any{"spec": spec}))
 	}
 	return all
 }
@@ -76,20 +108,15 @@ func (o *operator) certificates() []bundle.Object {
 func (o *operator) services() []bundle.Object {
 	var all []bundle.Object
 	for _, d := range o.Spec.Install.Spec.Deployments {
-		var ports []any
-		seen := map[int64]bool{}
+		targets := map[int64]any{}
 		for _, w := range o.Spec.Webhooks {
-			if w.Deployment != d.Name || seen[w.port()] {
-				continue
+			if w.Deployment == d.Name {
+				targets[w.port()] = w.target()
 			}
-			seen[w.port()] = true
-			target := w.Target
-			if target == nil {
-				target = w.port()
-			} else if number, ok := target.(float64); ok {
-				target = int64(number)
-			}
-			ports = append(ports, map[string]any{"name": fmt.Sprint(w.port()), "port": w.port(), "targetPort": target})
+		}
+		var ports []any
+		for _, port := range slices.Sorted(maps.Keys(targets)) {
+			ports = append(ports, map[string]any{"name": fmt.Sprint(port), "port": port, "targetPort": targets[port]})
 		}
 		if ports != nil {
 			selector, _ := at(d.Spec, "selector")["matchLabels"].(map[string]any)
@@ -108,9 +135,9 @@ func (o *operator) webhooks() []bundle.Object {
 		if !ok {
 			continue
 		}
-		hook := map[string]any{"name": w.Name, "clientConfig": o.client(w)}
+		hook := map[string]any{"name": strings.TrimSuffix(w.Name, "-"), "clientConfig": o.client(w)}
 		for _, field := range []string{"admissionReviewVersions", "failurePolicy", "matchPolicy", "objectSelector", "reinvocationPolicy", "rules", "sideEffects", "timeoutSeconds"} {
-			if value, ok := w.raw[field]; ok {
+			if value, ok := w.raw[field]; ok && (w.Type == mutating || field != "reinvocationPolicy") {
 				hook[field] = value
 			}
 		}
@@ -156,6 +183,9 @@ func (o *operator) converted() []bundle.Object {
 				continue
 			}
 			definition = o.injected(definition, w)
+			if w.Path == "" {
+				w.Path = "/"
+			}
 			spec := at(definition, "spec")
 			spec["conversion"] = map[string]any{"strategy": "Webhook", "webhook": map[string]any{
 				"clientConfig": o.client(w), "conversionReviewVersions": w.raw["admissionReviewVersions"],

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -81,6 +82,8 @@ type download struct {
 	got    []byte
 	// version is the server's name for what it sends; "" is unknown.
 	version string
+	// stripped reports that the last redirect led to where the credentials are not sent.
+	stripped bool
 }
 
 // all fetches until all is there.
@@ -110,7 +113,8 @@ func (d *download) once(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", errFinal, err)
 	}
-	client := http.Client{Transport: d.Transport, CheckRedirect: redirect}
+	d.stripped = false
+	client := http.Client{Transport: d.Transport, CheckRedirect: d.redirect}
 	response, err := client.Do(request)
 	if err != nil {
 		return errors.Join(context.Cause(ctx), failure(err))
@@ -135,6 +139,9 @@ func (d *download) request(ctx context.Context) (*http.Request, error) {
 	if d.body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
+	if err := d.safe(request.URL); err != nil {
+		return nil, err
+	}
 	switch {
 	case d.Credentials.Token != "":
 		request.Header.Set("Authorization", "Bearer "+d.Credentials.Token)
@@ -152,9 +159,28 @@ func (d *download) request(ctx context.Context) (*http.Request, error) {
 	return request, nil
 }
 
-// redirect follows a few times, and never from a protected connection to an open one.
-func redirect(next *http.Request, before []*http.Request) error {
+// safe refuses an address without TLS if there are credentials, unless it is the machine's own (CONTENT.md X6).
+func (d *download) safe(address *url.URL) error {
+	if address.Scheme == "https" || d.Credentials.Token+d.Credentials.Username == "" {
+		return nil
+	}
+	host := address.Hostname()
+	if at, err := netip.ParseAddr(host); host == "localhost" || err == nil && at.IsLoopback() {
+		return nil
+	}
+	return errors.New("credentials are not sent without TLS: use https://, or remove the credentials")
+}
+
+// redirect follows a few times, and never from a protected connection to an open one. Credentials go to the host and the
+// port of the address alone: the library would send them to all ports of a host, and to its subdomains.
+func (d *download) redirect(next *http.Request, before []*http.Request) error {
+	other := next.URL.Scheme != before[0].URL.Scheme || next.URL.Host != before[0].URL.Host
+	if d.stripped = other && before[0].Header.Get("Authorization") != ""; other {
+		next.Header.Del("Authorization")
+	}
 	switch {
+	case next.URL.Scheme != "https" && next.URL.Scheme != "http":
+		return fmt.Errorf("%w: it redirects to an address that is neither https:// nor http://: check the address", errFinal)
 	case len(before) > maxRedirects:
 		return fmt.Errorf("%w: more than %d redirects", errFinal, maxRedirects)
 	case next.URL.Scheme != "https" && before[0].URL.Scheme == "https":
@@ -177,6 +203,9 @@ func (d *download) begin(response *http.Response) error {
 	case code == http.StatusPartialContent || code == http.StatusRequestedRangeNotSatisfiable:
 		d.got = nil
 		return fmt.Errorf("the server answered %s with another range", status)
+	case (code == http.StatusUnauthorized || code == http.StatusForbidden) && d.stripped:
+		return fmt.Errorf("%w: the server answered %s: it redirected to another host or port, to which the credentials are not sent: use "+
+			"the address that it redirects to", errFinal, status)
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
 		return fmt.Errorf("%w: the server answered %s: use credentials that can read it", errFinal, status)
 	case code == http.StatusNotFound || code == http.StatusConflict || code == http.StatusGone:

@@ -213,6 +213,78 @@ func TestFetchCredentials(t *testing.T) {
 	assert.NotContains(t, err.Error(), "hush")
 }
 
+// CONTENT.md X6: credentials do not go to another port of the host either, and a server that refuses to answer without
+// them is no riddle.
+func TestFetchCredentialsOfAnotherPort(t *testing.T) {
+	var elsewhere []string
+	other, _ := served(t, func(_ int, w http.ResponseWriter, r *http.Request) {
+		elsewhere = append(elsewhere, r.Header.Get("Authorization"))
+		w.WriteHeader(http.StatusUnauthorized)
+	})
+	address, _ := served(t, func(_ int, w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other, http.StatusFound) })
+	c := client()
+	c.Credentials = bundle.Credentials{Token: "hush"}
+	_, err := c.Fetch(t.Context(), address, "")
+	assert.Equal(t, []string{""}, elsewhere)
+	require.ErrorContains(t, err, "the server answered 401 Unauthorized: it redirected to another host or port, to which the credentials are not "+
+		"sent: use the address that it redirects to")
+}
+
+// CONTENT.md X6: nor to another scheme, whose port is another one although none is written.
+func TestFetchCredentialsOfAnotherScheme(t *testing.T) {
+	sent := map[string]string{}
+	c := client()
+	c.Credentials = bundle.Credentials{Token: "hush"}
+	c.Transport = tripper(func(r *http.Request) (*http.Response, error) {
+		sent[r.URL.String()] = r.Header.Get("Authorization")
+		answer := &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader("x")), Request: r}
+		if r.URL.Scheme == "http" {
+			answer.StatusCode, answer.Header = http.StatusFound, http.Header{"Location": {"https://localhost/b"}}
+		}
+		return answer, nil
+	})
+	_, err := c.Fetch(t.Context(), "http://localhost/a", "")
+	require.NoError(t, err)
+	assert.Equal(t, map[string]string{"http://localhost/a": "Bearer hush", "https://localhost/b": ""}, sent)
+}
+
+// CONTENT.md X6: credentials do not go over plain HTTP, but to the machine itself.
+func TestFetchCredentialsWithoutTLS(t *testing.T) {
+	asked := 0
+	c := client()
+	c.Transport = tripper(func(r *http.Request) (*http.Response, error) {
+		asked++
+		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader("x")), Request: r}, nil
+	})
+	_, err := c.Fetch(t.Context(), "http://example.org/a.tgz", "")
+	require.NoError(t, err, "what is open to all may be fetched")
+	asked = 0
+	for _, credentials := range []bundle.Credentials{{Token: "hush"}, {Username: "me", Password: "hush"}} {
+		c.Credentials = credentials
+		_, err = c.Fetch(t.Context(), "http://example.org/a.tgz", "")
+		require.ErrorContains(t, err, "credentials are not sent without TLS: use https://, or remove the credentials")
+		assert.Zero(t, asked)
+	}
+	for _, address := range []string{"http://localhost:1/a", "http://127.0.0.1:1/a", "http://[::1]:1/a", "https://example.org/a"} {
+		_, err = c.Fetch(t.Context(), address, "")
+		require.NoError(t, err, address)
+	}
+}
+
+// CONTENT.md X6: what no redirect may lead to is final at once.
+func TestFetchRedirectsAreFinal(t *testing.T) {
+	for _, target := range []string{"ftp://example.org/a", "file:///etc/passwd", "gopher://x", "javascript:alert(1)"} {
+		address, asked := served(t, func(_ int, w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Location", target)
+			w.WriteHeader(http.StatusFound)
+		})
+		_, err := client().Fetch(t.Context(), address, "")
+		require.ErrorContains(t, err, "it redirects to an address that is neither https:// nor http://: check the address", target)
+		assert.NotContains(t, err.Error(), target)
+		assert.Equal(t, 1, *asked, target)
+	}
+}
+
 // TLS is not given up on the way.
 func TestFetchKeepsTLS(t *testing.T) {
 	open, _ := served(t, func(_ int, w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("x")) })

@@ -1,9 +1,6 @@
 package v1alpha1
 
-import (
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-)
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // Finalizer keeps a BundleDeployment until all that it made is deleted.
 const Finalizer = "orcon.tengu.io/bundle"
@@ -165,71 +162,6 @@ type BundleSecretRef struct {
 	Name string `json:"name"`
 }
 
-// BundleRender configures how content becomes objects.
-type BundleRender struct {
-	// path is the folder or file of the content that is rendered; unset is the top.
-	// +optional
-	// +kubebuilder:validation:MaxLength=512
-	Path string `json:"path,omitempty"`
-	// values are the values of a Helm chart; they override those of valuesFrom.
-	// +optional
-	// +kubebuilder:pruning:PreserveUnknownFields
-	// +kubebuilder:validation:Type=object
-	Values *runtime.RawExtension `json:"values,omitempty"`
-	// valuesFrom are ConfigMaps and Secrets of this namespace with values; later ones override
-	// earlier ones.
-	// +optional
-	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=16
-	ValuesFrom []BundleValues `json:"valuesFrom,omitempty"`
-	// parameters are values for the parameters of an OpenShift Template, by name; they override its defaults.
-	// +optional
-	// +kubebuilder:validation:MaxProperties=256
-	Parameters map[string]BundleParameter `json:"parameters,omitempty"`
-	// unknownParameters decides about parameters that the content does not declare: Refuse, the default, is an error, and
-	// Ignore passes over them, in every format.
-	// +optional
-	UnknownParameters UnknownParameters `json:"unknownParameters,omitempty"`
-	// emptyContent decides about content that comes to no objects: Refuse, the default, is an error, and Allow deploys
-	// nothing.
-	// +optional
-	// +kubebuilder:validation:Enum=Refuse;Allow
-	EmptyContent string `json:"emptyContent,omitempty"`
-	// installNamespace is the namespace of objects that name none; unset is that of the deployment.
-	// +optional
-	// +kubebuilder:validation:MaxLength=63
-	InstallNamespace string `json:"installNamespace,omitempty"`
-	// watchNamespaces are the namespaces that an operator watches; unset is as many as it supports.
-	// +optional
-	// +listType=set
-	// +kubebuilder:validation:MaxItems=64
-	// +kubebuilder:validation:items:MaxLength=63
-	WatchNamespaces []string `json:"watchNamespaces,omitempty"`
-	// onConfigChange decides what happens to pods when a ConfigMap or Secret of the bundle that they
-	// read changes: Ignore, the default, leaves them; Restart replaces them, by a checksum in the pod
-	// template.
-	// +optional
-	OnConfigChange OnConfigChange `json:"onConfigChange,omitempty"`
-}
-
-// UnknownParameters decides about parameters that the content does not declare.
-// +kubebuilder:validation:Enum=Refuse;Ignore
-type UnknownParameters string
-
-// UnknownParametersIgnore is the value of UnknownParameters that passes over them.
-const UnknownParametersIgnore UnknownParameters = "Ignore"
-
-// BundleParameter is the value of a parameter.
-// +kubebuilder:validation:MaxLength=65536
-type BundleParameter string
-
-// OnConfigChange decides what happens to pods when their configuration changes.
-// +kubebuilder:validation:Enum=Ignore;Restart
-type OnConfigChange string
-
-// OnConfigChangeRestart is the value of OnConfigChange that replaces the pods.
-const OnConfigChangeRestart OnConfigChange = "Restart"
-
 // BundleHealthCheck defines in CEL, over the variable "object", when objects of a kind are healthy.
 type BundleHealthCheck struct {
 	// group is the API group of the kind; unset is the core group.
@@ -249,23 +181,6 @@ type BundleHealthCheck struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=4096
 	Failed string `json:"failed,omitempty"`
-}
-
-// BundleValues is a source of Helm values.
-type BundleValues struct {
-	// kind is ConfigMap or Secret.
-	// +required
-	// +kubebuilder:validation:Enum=ConfigMap;Secret
-	Kind string `json:"kind"`
-	// name is the name of the object.
-	// +required
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
-	Name string `json:"name"`
-	// key is the key that holds the values; unset is values.yaml.
-	// +optional
-	// +kubebuilder:validation:MaxLength=253
-	Key string `json:"key,omitempty"`
 }
 
 // BundleDrift decides what happens when others change or delete objects of the bundle.

@@ -27,6 +27,7 @@ func ToWanted(d *v1alpha1.BundleDeployment) bundle.Wanted {
 		Ignores: ToIgnores(d.Spec.Drift), Judged: d.Spec.Approval.Mode == string(bundle.ByPolicy), Rules: len(d.Spec.Approval.Policy),
 		Name: d.Name, Format: d.Spec.Format, DependsOn: d.Spec.DependsOn,
 		Values: d.Spec.Render.Values != nil || len(d.Spec.Render.ValuesFrom) > 0, Watch: len(d.Spec.Render.WatchNamespaces) > 0,
+		SkipHooks:  d.Spec.Render.SkipHooks,
 		Parameters: len(d.Spec.Render.Parameters) > 0 && !IgnoresUnknown(d.Spec.Render),
 	}
 	if deadline := d.Spec.Rollback.ProgressDeadline; deadline != nil {
