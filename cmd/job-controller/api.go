@@ -7,18 +7,25 @@ import (
 	"net/http"
 	"time"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/aggregation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/jobs"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/runner"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/people"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/serve"
 )
 
-// handler returns the handler of the jobs API.
+// poll is the time between two looks for more of a log that is followed.
+const poll = time.Second
+
+// handler returns the handler of the jobs API, which keepers use, and of the people's API.
 func (c *controller) handler() http.Handler {
 	live, writer := c.manager.GetAPIReader(), c.manager.GetClient()
 	objects := jobs.Objects{Cache: c.manager.GetCache(), Live: live}
+	workspaces := jobs.Workspaces{Objects: objects, Writer: writer}
 	limits := serve.DefaultLimits()
 	limits.Folder = c.received
-	server := &serve.API{
-		Workspaces: jobs.Workspaces{Objects: objects, Writer: writer},
+	keepers := &serve.API{
+		Workspaces: workspaces,
 		Runs:       jobs.Runs{Objects: objects, Writer: writer},
 		Renewals:   c.renewals,
 		Callers:    jobs.NewCallers(live, writer),
@@ -26,7 +33,22 @@ func (c *controller) handler() http.Handler {
 		Limits:     limits,
 		Clock:      time.Now,
 	}
-	return server.Handler()
+	persons := &people.API{
+		Workspaces: workspaces,
+		Store:      c.blobs,
+		Persons:    &aggregation.FrontProxy{Reader: live, Clock: time.Now},
+		Rights:     aggregation.Rights{Client: writer},
+		Objects:    aggregation.Objects{Reader: live},
+		Journal:    aggregation.Journal{Events: c.manager.GetEventRecorder(name)},
+		Limits:     limits,
+		Clock:      time.Now,
+		Poll:       poll,
+	}
+	mux := http.NewServeMux()
+	mux.Handle(runner.Path, keepers.Handler())
+	mux.Handle("/apis/", persons.Handler())
+	mux.Handle("/apis", persons.Handler())
+	return mux
 }
 
 // api is the server of the jobs API.

@@ -26,6 +26,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/certificate"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/aggregation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/installation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/jobs"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kubejob"
@@ -68,7 +69,7 @@ func newController(ctx context.Context, cfg *rest.Config, s settings) (*controll
 	if err := jobs.Index(ctx, c.manager.GetFieldIndexer()); err != nil {
 		return nil, err
 	}
-	if c.blobs, c.close, err = s.open(ctx, c.manager.GetAPIReader(), s.namespace); err != nil {
+	if c.blobs, c.close, err = s.open(ctx, c.manager.GetAPIReader(), s.namespace, s.received); err != nil {
 		return nil, err
 	}
 	c.executor = &kubejob.Jobs{
@@ -78,7 +79,8 @@ func newController(ctx context.Context, cfg *rest.Config, s settings) (*controll
 	c.renewals = signs{jobs.Renewals{Live: c.manager.GetAPIReader(), Writer: c.manager.GetClient(), Namespace: s.namespace}}
 	err = errors.Join(c.addReconciler(), c.manager.Add(c.source), c.manager.Add(c.trust), c.manager.Add(c.server()),
 		c.manager.Add(every(sweepEvery, func(ctx context.Context) error { return c.renewals.Sweep(ctx, time.Now()) })),
-		c.manager.Add(every(refreshEvery, c.executor.Refresh)))
+		c.manager.Add(every(refreshEvery, c.executor.Refresh)),
+		c.manager.Add(every(registerEvery, aggregation.Registration{Client: c.manager.GetClient(), Bundle: c.trust.Bundle}.Refresh)))
 	if err != nil {
 		return nil, errors.Join(err, c.close())
 	}
@@ -152,6 +154,8 @@ const (
 	// refreshEvery is how often pods of runs get other certificates to trust: a new authority signs ten minutes after it was
 	// published, and the kubelet takes two to show a change.
 	refreshEvery = 2 * time.Minute
+	// registerEvery is how often the APIService of the people's API is looked at, which is new without certificates to trust.
+	registerEvery = 10 * time.Second
 )
 
 // every does something again and again on the replica that leads.
@@ -171,6 +175,7 @@ func (c *controller) server() manager.Runnable {
 	return &api{http.Server{
 		Addr: fmt.Sprintf(":%d", c.port), Handler: c.handler(),
 		ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
-		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS13, GetCertificate: c.source.GetCertificate},
+		// The API server has a certificate, which aggregation.FrontProxy verifies; keepers have none.
+		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS13, GetCertificate: c.source.GetCertificate, ClientAuth: tls.RequestClientCert},
 	}}
 }

@@ -33,7 +33,7 @@ Examples:
     -s3Endpoint https://s3.example.org -s3Bucket states -s3AccessKeyFile /s3/access -s3SecretKeyFile /s3/secret
 
 States are stored in a directory, for one replica, or in a bucket that has the S3 API, for several.
-They are not encrypted: all that can read the directory or the bucket can read them.
+Without -keys they are not encrypted: all that can read the directory or the bucket can read them.
 
 Flags:
 `

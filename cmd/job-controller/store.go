@@ -16,6 +16,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob/directory"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob/s3"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob/sealed"
 )
 
 // store are the flags of the store.
@@ -23,6 +24,8 @@ type store struct {
 	directory                        string
 	endpoint, bucket, prefix, region string
 	accessKeyFile, secretKeyFile     string
+	// keys is the file of the keys that states are encrypted with; "" for none.
+	keys string
 }
 
 // define adds the flags.
@@ -33,6 +36,8 @@ func (s *store) define(flags *flag.FlagSet) {
 	flags.StringVar(&s.prefix, "s3Prefix", "", "what the names of objects begin with; unset is nothing")
 	flags.StringVar(&s.region, "s3Region", "", "region of the bucket; unset where the server has none")
 	flags.StringVar(&s.accessKeyFile, "s3AccessKeyFile", "", "file of the access key, read at start")
+	flags.StringVar(&s.keys, "keys", "", "file of the keys that states are encrypted with, as age-keygen writes it: the first key encrypts, each one "+
+		"decrypts; read again when it changes; unset encrypts nothing")
 	flags.StringVar(&s.secretKeyFile, "s3SecretKeyFile", "", "file of the secret key, read at start")
 }
 
@@ -56,8 +61,23 @@ func (s *store) check() error {
 	return nil
 }
 
-// open returns the store, and what closes it.
-func (s *store) open(ctx context.Context, reader client.Reader, namespace string) (blob.Store, func() error, error) {
+// open returns the store, which encrypts states if there are keys, and what closes it. Folder is where states are kept
+// while they are encrypted.
+func (s *store) open(ctx context.Context, reader client.Reader, namespace, folder string) (blob.Store, func() error, error) {
+	if s.keys != "" {
+		if err := sealed.Check(s.keys); err != nil {
+			return nil, nil, err
+		}
+	}
+	opened, end, err := s.openPlain(ctx, reader, namespace)
+	if err != nil || s.keys == "" {
+		return opened, end, err
+	}
+	return &sealed.Store{Store: opened, Keys: s.keys, Prefixes: sealed.Prefixes(), Folder: folder}, end, nil
+}
+
+// openPlain returns the store itself, and what closes it.
+func (s *store) openPlain(ctx context.Context, reader client.Reader, namespace string) (blob.Store, func() error, error) {
 	if s.directory == "" {
 		opened, err := s.openBucket(ctx)
 		return opened, func() error { return nil }, err

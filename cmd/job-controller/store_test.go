@@ -26,14 +26,14 @@ func deployed(replicas *int32) *fake.ClientBuilder {
 // JOBS-DESIGN.md 8: a directory means one replica, checked at start.
 func TestDirectory(t *testing.T) {
 	s := store{directory: filepath.Join(t.TempDir(), "states")}
-	_, _, err := s.open(t.Context(), deployed(new(int32(2))).Build(), "orcon-system")
+	_, _, err := s.open(t.Context(), deployed(new(int32(2))).Build(), "orcon-system", t.TempDir())
 	require.ErrorContains(t, err, "scale Deployment orcon-system/job-controller to 1, or use -s3Endpoint")
 	assert.NoDirExists(t, s.directory)
 	for _, reader := range []client.Reader{deployed(nil).Build(), deployed(new(int32(1))).Build(), fake.NewFakeClient()} {
-		opened, end, err := s.open(t.Context(), reader, "orcon-system")
+		opened, end, err := s.open(t.Context(), reader, "orcon-system", t.TempDir())
 		require.NoError(t, err)
 		require.NotNil(t, opened)
-		_, _, err = s.open(t.Context(), reader, "orcon-system")
+		_, _, err = s.open(t.Context(), reader, "orcon-system", t.TempDir())
 		require.ErrorContains(t, err, "another process has it open")
 		require.NoError(t, end())
 	}
@@ -42,7 +42,7 @@ func TestDirectory(t *testing.T) {
 		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
 			return down
 		},
-	}).Build(), "orcon-system")
+	}).Build(), "orcon-system", t.TempDir())
 	require.ErrorIs(t, err, down, "what is not known is not taken for one")
 }
 
@@ -51,7 +51,7 @@ func TestCredentials(t *testing.T) {
 	folder := t.TempDir()
 	s := store{endpoint: "https://s3.example.org/x", bucket: "b", accessKeyFile: filepath.Join(folder, "a"), secretKeyFile: filepath.Join(folder, "s")}
 	open := func() error {
-		_, _, err := s.open(t.Context(), fake.NewFakeClient(), "orcon-system")
+		_, _, err := s.open(t.Context(), fake.NewFakeClient(), "orcon-system", t.TempDir())
 		return err
 	}
 	require.ErrorContains(t, open(), s.accessKeyFile)

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/people"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
 
@@ -29,7 +30,7 @@ func TestRunsAreJobs(t *testing.T) {
 		assert.Equal(t, fmt.Sprintf("Committed %d", n+1), w.field("jobworkspace/count", "{.state.lastEnd.outcome} {.state.generation.number}"))
 		assert.JSONEq(t, fmt.Sprintf(`{"count":%d,"generation":%d}`, n+1, n), w.field("jobrun/"+name, "{.state.report.outputs}"))
 	}
-	w.eventually(func() string { return w.kubectl("get", "jobs", "-o", "name") })
+	w.persons()
 
 	cancelled := w.begin("count", "wait")
 	w.phase(cancelled, "Running")
@@ -39,14 +40,14 @@ func TestRunsAreJobs(t *testing.T) {
 	w.Kubectl(t, "-n", "orcon-system", "delete", "pods", "-l", "app.kubernetes.io/name=job-controller")
 	w.Kubectl(t, "-n", "orcon-system", "rollout", "status", "deployment/job-controller", "--timeout=300s")
 	w.cancel(cancelled)
-	assert.Equal(t, "Committed 3", w.field("jobworkspace/count", "{.state.lastEnd.outcome} {.state.generation.number}"))
+	assert.Equal(t, "Committed 4", w.field("jobworkspace/count", "{.state.lastEnd.outcome} {.state.generation.number}"))
 
 	evicted := w.begin("count", "wait")
 	w.phase(evicted, "Running")
 	w.started(evicted)
 	w.kubectl("delete", "pods", "-l", "job.orcon.tengu.io/run="+evicted, "--wait=false")
 	w.phase(evicted, "Failed")
-	assert.Equal(t, "Committed 4", w.field("jobworkspace/count", "{.state.lastEnd.outcome} {.state.generation.number}"))
+	assert.Equal(t, "Committed 5", w.field("jobworkspace/count", "{.state.lastEnd.outcome} {.state.generation.number}"))
 
 	stuck := w.begin("none", "deploy")
 	w.hindered(stuck, "ImagePull")
@@ -65,6 +66,35 @@ func TestRunsAreJobs(t *testing.T) {
 		"-o", "jsonpath={.items[*].involvedObject.name}")), destroys)
 }
 
+// persons use the command orcon: they follow a run, read its log once its pod is gone, and look at the state. Others may not
+// (JOBS.md J11 and JOBS-DESIGN.md 13).
+func (w *world) persons() {
+	w.t.Helper()
+	orcon := controlplane.Binary(w.t, "orcon")
+	w.eventually(func() string {
+		out, err := w.try("get", "--raw", "/apis/jobs.orcon.tengu.io/v1alpha1")
+		if err != nil {
+			return out
+		}
+		return ""
+	})
+	code, out := w.orcon(orcon, "job", "run", "count", "--action", "deploy", "--follow")
+	assert.Zero(w.t, code)
+	assert.Contains(w.t, out, "run 3\n")
+	w.eventually(func() string { return w.kubectl("get", "jobs", "-o", "name") })
+	name := w.field("jobworkspace/count", "{.state.lastEnd.run.name}")
+	code, out = w.orcon(orcon, "job", "logs", name)
+	assert.Zero(w.t, code)
+	assert.Equal(w.t, "run 3\n", out)
+	code, out = w.orcon(orcon, "job", "logs", name, "--file", "/logs/a")
+	assert.Zero(w.t, code)
+	assert.Equal(w.t, "file 3\n", out)
+	_, out = w.orcon(orcon, "job", "state", "show", "count")
+	assert.Contains(w.t, out, "generation 3")
+	_, err := w.try("get", "--as=stranger", "--raw", people.Path(w.namespace, people.Runs, name, people.Log))
+	require.ErrorContains(w.t, err, "exit status 1")
+}
+
 // jobTemplates are a template that counts its runs in its state, one whose image is nowhere, and their JobWorkspaces.
 const jobTemplates = `
 apiVersion: orcon.tengu.io/v1alpha1
@@ -80,8 +110,9 @@ spec:
         - |
           n=$(($(cat "$ORCON_STATE/count" 2>/dev/null || echo 0) + 1))
           echo "$n" >"$ORCON_STATE/count"
+          echo "run $n"
           echo "{\"count\": $n, \"generation\": $ORCON_GENERATION}" >"$ORCON_OUTPUTS"
-          touch "$HOME/a" /tmp/a /work/a /logs/a
+          touch "$HOME/a" /tmp/a /work/a; echo "file $n" >/logs/a
     - name: destroy
       entrypoint: [rm, /state/count]
     - name: wait
