@@ -36,8 +36,8 @@ func (s *store) define(flags *flag.FlagSet) {
 	flags.StringVar(&s.prefix, "s3Prefix", "", "what the names of objects begin with; unset is nothing")
 	flags.StringVar(&s.region, "s3Region", "", "region of the bucket; unset where the server has none")
 	flags.StringVar(&s.accessKeyFile, "s3AccessKeyFile", "", "file of the access key, read at start")
-	flags.StringVar(&s.keys, "keys", "", "file of the keys that states are encrypted with, as age-keygen writes it: the first key encrypts, each one "+
-		"decrypts; read again when it changes; unset encrypts nothing")
+	flags.StringVar(&s.keys, "keys", "", "file of the keys that states are encrypted with, as age-keygen writes it: the first key encrypts, "+
+		"each one decrypts; read again when it changes; unset encrypts nothing")
 	flags.StringVar(&s.secretKeyFile, "s3SecretKeyFile", "", "file of the secret key, read at start")
 }
 

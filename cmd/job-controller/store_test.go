@@ -3,10 +3,13 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"filippo.io/age"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
@@ -14,6 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
 )
 
 // deployed returns a cluster with the own Deployment.
@@ -44,6 +49,38 @@ func TestDirectory(t *testing.T) {
 		},
 	}).Build(), "orcon-system", t.TempDir())
 	require.ErrorIs(t, err, down, "what is not known is not taken for one")
+}
+
+// JOBS-DESIGN.md 9: with keys, states are encrypted where they are stored, and a file without a key stops the start.
+func TestKeys(t *testing.T) {
+	folder := t.TempDir()
+	s := store{directory: filepath.Join(folder, "states"), keys: filepath.Join(folder, "keys")}
+	_, _, err := s.open(t.Context(), fake.NewFakeClient(), "orcon-system", folder)
+	require.ErrorContains(t, err, s.keys)
+	require.NoError(t, os.WriteFile(s.keys, []byte("# nothing\n"), 0o600))
+	_, _, err = s.open(t.Context(), fake.NewFakeClient(), "orcon-system", folder)
+	require.ErrorContains(t, err, s.keys)
+	key, err := age.GenerateX25519Identity()
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(s.keys, []byte(key.String()+"\n"), 0o600))
+	opened, end, err := s.open(t.Context(), fake.NewFakeClient(), "orcon-system", folder)
+	require.NoError(t, err)
+	name := blob.Key{Workspace: "w", Fence: 1, Name: "state-a"}
+	require.NoError(t, opened.Put(t.Context(), name, strings.NewReader("password")))
+	in, err := opened.Get(t.Context(), name)
+	require.NoError(t, err)
+	text, err := io.ReadAll(in)
+	require.NoError(t, errors.Join(err, in.Close()))
+	assert.Equal(t, "password", string(text))
+	require.NoError(t, end())
+	s.keys = ""
+	plain, end, err := s.open(t.Context(), fake.NewFakeClient(), "orcon-system", folder)
+	require.NoError(t, err)
+	in, err = plain.Get(t.Context(), name)
+	require.NoError(t, err)
+	text, err = io.ReadAll(in)
+	require.NoError(t, errors.Join(err, in.Close(), end()))
+	assert.NotContains(t, string(text), "password")
 }
 
 // A bucket without credentials is an error that names the file, and no value of it.
