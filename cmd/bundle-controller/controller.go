@@ -112,7 +112,7 @@ func (s settings) sets(m manager.Manager, contents *content.Isolated, self integ
 		Contents: contents, Places: supply.Places(), Now: time.Now, Resync: s.dataInterval,
 		Settings: fleet.Settings{
 			ServerURL: s.serverURL, Environment: s.environment, Upstream: s.upstream, Image: s.image, ImageRefs: s.imageTagFromRef,
-			DryRun: s.dryRun, Self: self,
+			Process: s.process, DryRun: s.dryRun, Self: self,
 		},
 	}
 }

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -19,6 +20,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/installation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/supply"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/destination"
+	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/fleet"
 )
 
 const help = `bundle-controller keeps BundleDeployments: it fetches and renders what they want, carries
@@ -70,8 +72,10 @@ type fleetSettings struct {
 	upstream        string
 	image           string
 	imageTagFromRef imageRefs
-	dryRun          bool
-	dataInterval    time.Duration
+	// process are the parameters that an integration passes on.
+	process      map[string]string
+	dryRun       bool
+	dataInterval time.Duration
 }
 
 func main() {
@@ -118,12 +122,11 @@ func parse(flags *flag.FlagSet, args []string, getenv func(string) string) (sett
 	if s.dataInterval == 0 {
 		s.dataInterval = s.resync
 	}
-	if s.healthPort == 0 {
-		s.healthPort = healthPort
-		if s.integration != "" {
-			s.healthPort = integrationPort
-		}
+	port := healthPort
+	if s.integration != "" {
+		port, s.process = integrationPort, domain.ProcessParameters(getenv)
 	}
+	s.healthPort = cmp.Or(s.healthPort, port)
 	return s, s.check()
 }
 

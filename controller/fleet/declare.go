@@ -92,7 +92,9 @@ func (s Settings) newMember(set *v1alpha1.IntegrationSet, globals map[string]any
 	if err != nil {
 		return out, err
 	}
-	parameters, err := m.Parameters(domain.Parameters{Tag: tag, Set: s.parameters(set.Spec.Chart.Parameters, out.own)})
+	parameters, err := m.Parameters(domain.Parameters{
+		Tag: tag, Set: s.parameters(set.Spec.Chart.Parameters, out.own), Process: s.Process,
+	})
 	for _, p := range parameters {
 		out.parameters[p.Name] = bundle.BundleParameter(p.Value)
 	}

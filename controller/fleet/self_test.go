@@ -235,10 +235,14 @@ func TestSettings(t *testing.T) {
 	assert.Equal(t, "of-the-controller", image("a"))
 	assert.Equal(t, "of-the-environment", image("manager"), "it would replace itself by another program")
 
-	w.change(func(s *v1alpha1.IntegrationSet) { s.Spec.Chart.Parameters = map[string]string{"IMAGE": "of-the-set"} })
+	r.Process = map[string]string{"FLUENTD_IMAGE": "of-the-process"}
+	w.change(func(s *v1alpha1.IntegrationSet) {
+		s.Spec.Chart.Parameters = map[string]string{"IMAGE": "of-the-set", "FLUENTD_IMAGE": "of-the-set"}
+	})
 	w.settle(r)
 	assert.Equal(t, "of-the-set", image("a"))
 	assert.Equal(t, "of-the-set", image("manager"))
+	assert.EqualValues(t, "of-the-process", w.members()["a"].Spec.Render.Parameters["FLUENTD_IMAGE"], "a manager passes its parameters on")
 
 	w.change(func(s *v1alpha1.IntegrationSet) { s.Spec.Environments = []string{"stage"} })
 	w.runs("c", "1")

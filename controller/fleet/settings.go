@@ -20,6 +20,8 @@ type Settings struct {
 	Image string
 	// ImageRefs are refs of the upstreams, by environment, in sets that give no other; nil for none.
 	ImageRefs map[string]string
+	// Process are the parameters that this process passes on; nil for none.
+	Process map[string]string
 	// DryRun has sets write nothing but their status.
 	DryRun bool
 	// Self is the integration as which this process runs.

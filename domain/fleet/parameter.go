@@ -32,20 +32,32 @@ type Parameters struct {
 	Tag string
 	// Set is spec.parameters.
 	Set map[string]string
-	// Process is the environment of the manager binary; nil elsewhere.
+	// Process are the ProcessParameters of a manager; nil elsewhere.
 	Process map[string]string
 	// Flags of the command line.
 	Flags map[string]string
 }
 
-// aware lists the parameters that the reference chart passes to integrations that are
-// environmentAware. Others of the process's environment are about the process itself.
+// aware lists the variables that the reference chart gives to an integration that is environmentAware, and that are
+// parameters of its chart. IMAGE and IMAGE_TAG are left out: they name the program of this process, and not the integrations'.
 //
 //nolint:gochecknoglobals // a table
 var aware = []string{
 	"BUSYBOX_IMAGE", "BUSYBOX_IMAGE_PULL_POLICY", "BUSYBOX_IMAGE_TAG", "CLOUDWATCH_SECRET", "ENVIRONMENT_NAME",
-	"FLUENTD_IMAGE", "FLUENTD_IMAGE_PULL_POLICY", "FLUENTD_IMAGE_TAG", "IMAGE", "IMAGE_TAG",
+	"FLUENTD_IMAGE", "FLUENTD_IMAGE_PULL_POLICY", "FLUENTD_IMAGE_TAG",
 	"INTERNAL_CERTIFICATES_IMAGE", "INTERNAL_CERTIFICATES_IMAGE_PULL_POLICY", "INTERNAL_CERTIFICATES_IMAGE_TAG",
+}
+
+// ProcessParameters returns the parameters that a manager, which is an integration itself, passes on from its environment
+// (FLEET-DESIGN.md 15). Other variables are about the process.
+func ProcessParameters(getenv func(string) string) map[string]string {
+	all := map[string]string{}
+	for _, name := range aware {
+		if v := getenv(name); v != "" {
+			all[name] = v
+		}
+	}
+	return all
 }
 
 // layer is the values of one origin.
@@ -56,17 +68,11 @@ type layer struct {
 
 // layers returns the values by origin, weakest first.
 func (p Parameters) layers() []layer {
-	process := map[string]string{}
-	for _, name := range aware {
-		if v, there := p.Process[name]; there {
-			process[name] = v
-		}
-	}
 	commit := map[string]string{}
 	if p.Tag != "" {
 		commit[imageTag] = p.Tag
 	}
-	return []layer{{FromCommit, commit}, {FromSet, p.Set}, {FromProcess, process}, {FromFlag, p.Flags}}
+	return []layer{{FromCommit, commit}, {FromSet, p.Set}, {FromProcess, p.Process}, {FromFlag, p.Flags}}
 }
 
 // Parameters returns the parameters that the member passes on, by name.

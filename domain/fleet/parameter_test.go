@@ -38,12 +38,9 @@ func TestParameters(t *testing.T) {
 			want: []fleet.Parameter{{"A", "2", fleet.FromSet}},
 		},
 		"Process": {
-			why: "the manager's own image is passed on", environment: map[string]any{"IMAGE": "1"},
+			why: "a manager passes its parameters on", environment: map[string]any{"IMAGE": "1"},
 			given: fleet.Parameters{Set: map[string]string{"IMAGE": "2"}, Process: map[string]string{"IMAGE": "3"}},
 			want:  []fleet.Parameter{{"IMAGE", "3", fleet.FromProcess}},
-		},
-		"ProcessOther": {
-			why: "what is about the process itself is not", given: fleet.Parameters{Process: map[string]string{"HOME": "/", "LOG_FILE": "x"}},
 		},
 		"Commit": {
 			why: "the tag is that of the environment's ref", environment: map[string]any{"IMAGE_TAG": "1", "IMAGE": "a"}, given: fleet.Parameters{Tag: "0123456"},
@@ -67,6 +64,12 @@ func TestParameters(t *testing.T) {
 			assert.Equal(t, tc.want, got, tc.why)
 		})
 	}
+}
+
+// A manager passes on the parameters that its chart has given to it, but not the image of its own program.
+func TestProcessParameters(t *testing.T) {
+	environment := map[string]string{"HOME": "/", "LOG_FILE": "x", "IMAGE": "orcon", "IMAGE_TAG": "1", "FLUENTD_IMAGE": "f", "CLOUDWATCH_SECRET": ""}
+	assert.Equal(t, map[string]string{"FLUENTD_IMAGE": "f"}, fleet.ProcessParameters(func(name string) string { return environment[name] }))
 }
 
 func TestParameterWithoutText(t *testing.T) {
