@@ -25,7 +25,8 @@ func TestVariables(t *testing.T) {
 		"INTEGRATION_NAME": "integrations-manager", "ENVIRONMENT_NAME": "prod", "MANAGER_DRY_RUN": "--dry-run",
 		"INTEGRATIONS_MANAGER_UPSTREAM": "https://example.org/up", "INTEGRATIONS_MANAGER_IMAGE": "registry:5000/image",
 		"SLEEP_DURATION_SECS": "300", "LOG_FILE": "/log", "INTEGRATION_EXTRA_ARGS": "-serverURL=https://api  -leaderElect=false",
-		"DRY_RUN": "--no-dry-run", "SHARDS": "1", "FLUENTD_IMAGE": "fluentd", "IMAGE": "orcon", "INTEGRATIONS_MANAGER_IMAGE_TAG_FROM_REF": "stage=main prod=v1",
+		"DRY_RUN": "--no-dry-run", "SHARDS": "1", "FLUENTD_IMAGE": "fluentd", "IMAGE": "orcon",
+		"INTEGRATIONS_MANAGER_IMAGE_TAG_FROM_REF": "stage=main prod=v1",
 	}
 	s, err := started(t, all)
 	require.NoError(t, err)

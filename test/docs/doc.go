@@ -11,7 +11,8 @@
 //
 // A page is run in a copy of the checkout of its own, from top to bottom. A page
 // that begins with the comment <!-- test: cluster --> is run by test/e2e on a
-// cluster that has Orcon; <!-- test: bare cluster --> on one that has not. A
+// cluster that has Orcon; <!-- test: bare cluster --> on one that has not, and
+// <!-- test: cluster with runs --> on one that has the controller of runs too. A
 // comment before a fence changes how the fence is tested:
 //
 //	<!-- test: exit 2 -->               the last command ends with this code

@@ -20,6 +20,8 @@ const (
 	BareCluster = "bare cluster"
 	// OwnCluster commands need a cluster with the bundle controller that no other page uses: they stop it.
 	OwnCluster = "own cluster"
+	// RunCluster commands need a cluster with the controller of runs, and in IMAGE an image with a shell, by its digest.
+	RunCluster = "cluster with runs"
 )
 
 // Page is a document.
@@ -110,7 +112,7 @@ func parse(file, text string) Page {
 			indent = line[:strings.Index(line, "`")]
 			open = &Block{Line: i + 2, Language: strings.TrimPrefix(trimmed, "```"), Test: pending}
 			pending = ""
-		case found != nil && !titled && slices.Contains([]string{Cluster, BareCluster, OwnCluster}, found[1]):
+		case found != nil && !titled && slices.Contains([]string{Cluster, BareCluster, OwnCluster, RunCluster}, found[1]):
 			p.Level = found[1]
 		case found != nil:
 			pending = found[1]

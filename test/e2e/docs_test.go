@@ -21,15 +21,15 @@ func TestDocs(t *testing.T) {
 	documented(t, w.Cluster, docs.Cluster)
 }
 
-// documented runs the pages of a level on a cluster.
-func documented(t *testing.T, c *controlplane.Cluster, level string) {
+// documented runs the pages of a level on a cluster, with further variables.
+func documented(t *testing.T, c *controlplane.Cluster, level string, env ...string) {
 	t.Helper()
 	pages, err := docs.Pages(repository(t))
 	require.NoError(t, err)
 	runner := docs.Runner{
 		Root:     repository(t),
 		Programs: []string{controlplane.Binary(t, "orcon"), filepath.Join(c.Programs, "kubectl")},
-		Env:      []string{"KUBECONFIG=" + c.Kubeconfig},
+		Env:      append(env, "KUBECONFIG="+c.Kubeconfig),
 		Patience: 90 * time.Second,
 	}
 	for _, p := range pages {

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/people"
+	"gitlab.ilabt.imec.be/tengu/orcon/test/docs"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
 
@@ -22,7 +23,9 @@ import (
 func TestRunsAreJobs(t *testing.T) {
 	t.Parallel()
 	w := withJobs(t)
-	w.apply(fmt.Sprintf(jobTemplates, w.byDigest("docker.io/library/busybox:stable"), "docker.io/library/none@sha256:"+strings.Repeat("0", 64)))
+	image := w.byDigest("docker.io/library/busybox:stable")
+	t.Run("Docs", func(t *testing.T) { documented(t, w.Cluster, docs.RunCluster, "IMAGE="+image) })
+	w.apply(fmt.Sprintf(jobTemplates, image, "docker.io/library/none@sha256:"+strings.Repeat("0", 64)))
 
 	for n := range 2 {
 		name := w.begin("count", "deploy")

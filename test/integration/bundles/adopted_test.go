@@ -52,7 +52,7 @@ func (w *world) theirs(kind, name string) string {
 	w.t.Helper()
 	path := `{.metadata.uid} {.metadata.labels} {.metadata.annotations} {.data} {.spec}`
 	seen := w.cluster.Kubectl(w.t, "-n", w.namespace, "get", kind, name, "-o", "jsonpath="+path)
-	return regexp.MustCompile(`"deployment.kubernetes.io/revision":"\d+"`).ReplaceAllString(seen, "")
+	return regexp.MustCompile(`"deployment.kubernetes.io/revision":"\d+",?`).ReplaceAllString(seen, "")
 }
 
 // fieldsOf reports whether Orcon is a manager of fields of an object.
