@@ -22,7 +22,8 @@ func newStateAccept() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "accept WORKSPACE --because TEXT",
 		Short: "Accept a state that needs it, so that runs go on",
-		Long: `job state accept lets the runs of a JobWorkspace go on, if no run holds the lock:
+		Long: `job state accept lets the runs of a JobWorkspace go on. Without --store no run may hold the lock; --store also ends the
+hold of a run from before the restore:
 
     without a flag         NeedsAccept: the state that a killed program left counts as it is
     --store newest         StoreAhead: go on from the newest generation of the store

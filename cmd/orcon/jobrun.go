@@ -49,9 +49,9 @@ the run. An interrupt ends the command; the run goes on.
 It needs permission to read JobTemplates, to read JobWorkspaces and patch them for --set, and to create JobRuns, which
 the cluster role edit has.
 
-Exit codes without --follow: 0 created, 2 the command failed. With --follow: 0 succeeded, 1 to 63 the code with which
-the program failed, 1 the run ended otherwise (cancelled, timed out, lost, rejected), 2 also if the command failed:
-standard error then has a line that begins with "orcon:", 130 interrupted.`,
+Exit codes: 0 created, or with --follow succeeded, 2 the command failed, 130 interrupted. With --follow also 1 to 63, the
+code of the program, and 1 if the run ended otherwise (cancelled, timed out, lost, rejected). 2 is the program's unless
+standard error has a line that begins with "orcon:".`,
 		Example: `  orcon job run web --action deploy -n shop
   orcon job run web --action deploy --follow -n shop
   orcon job run web --action deploy --set replicas=3 --set region=eu -n shop

@@ -103,17 +103,17 @@ func newJobUnlock() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "unlock WORKSPACE --because TEXT",
 		Short: "Decide about a run that is lost: accept a state, retry, or discard",
-		Long: `job unlock gives the lock of a JobWorkspace back, whose run is lost: it sends no renewals, or its pod ended without an
-outcome. Its program may still run, and the template is exclusive: see first that it does not (job unlock prints
-where it ran). Then choose:
+		Long: `job unlock releases the lock of a run that is lost: one that no longer sends renewals, or whose pod ended without an
+outcome. Its program may still run. First make sure that it does not: job unlock prints where it ran. Then choose:
 
     --accept checkpoint   its last checkpoint becomes the next generation
     --accept generation   the current generation stays; what the run stored is kept as an orphan for 30 days
     --accept orphan       the state that --orphan names, by the beginning of its digest, becomes the next generation
-    --retry               the same run starts again, from the current generation
+    --retry               the same run starts again, from the current generation; its checkpoint becomes an orphan
     --discard             the current generation stays; the checkpoint of the run is dropped
 
-Without one of these it proposes the checkpoint if that is consistent and newer, else the generation. A checkpoint
+Without one of these it proposes the checkpoint if that is consistent and newer, else the generation; with --yes it
+carries that out without asking. A checkpoint
 that was stored while the program may have been writing needs --torn.
 
 job unlock shows the state, asks, and decides about exactly what it showed. An Event of the JobWorkspace names you and

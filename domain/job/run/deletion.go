@@ -13,8 +13,6 @@ const (
 	// MostDestroys is the number of Workspaces that may be destroyed within DestroyWindow without a person's consent.
 	MostDestroys  = 5
 	DestroyWindow = time.Minute
-	// Retained is how long state and inputs stay in the store after a Workspace has gone.
-	Retained = 90 * 24 * time.Hour
 )
 
 // Deletion describes a Workspace that is being deleted.
@@ -49,7 +47,7 @@ const (
 	AwaitConsent Farewell = "AwaitConsent"
 	// StartDestroy starts the destroy run.
 	StartDestroy Farewell = "StartDestroy"
-	// LetGo removes the finalizer. State and inputs stay for the time Retained.
+	// LetGo removes the finalizer. State and inputs stay in the store.
 	LetGo Farewell = "LetGo"
 )
 
@@ -71,8 +69,8 @@ func EndOf(w workspace.Workspace, d Deletion) (Farewell, string) {
 		return AwaitPerson, fmt.Sprintf("the destroy run failed: `orcon job run %s --action destroy` tries again; "+
 			"spec.deletionPolicy Retain leaves everything", w.Name)
 	case (d.Waiting || d.recent() >= MostDestroys) && !d.Confirmed:
-		return AwaitConsent, fmt.Sprintf("%d Workspaces were destroyed within a minute: `orcon job approve %s --destroy` agrees to this one",
-			MostDestroys, w.Name)
+		return AwaitConsent, fmt.Sprintf("%d Workspaces were destroyed within a minute: annotation orcon.tengu.io/consent=destroy of %s agrees "+
+			"to this one", MostDestroys, w.Name)
 	}
 	return StartDestroy, "the destroy run starts"
 }
@@ -100,7 +98,7 @@ func FarewellMeanings() []condition.Meaning {
 
 // retained describes what stays of a Workspace.
 func retained(w workspace.Workspace) string {
-	return fmt.Sprintf("the state stays for %d days: `orcon job state adopt %s`", int(Retained.Hours()/24), w.Name)
+	return fmt.Sprintf("the state of %s stays in the store", w.Name)
 }
 
 // going returns what is being deleted beside the Workspace.
