@@ -244,7 +244,7 @@ func TestOrphans(t *testing.T) {
 	assert.Empty(t, w.workspace().State.Orphans)
 }
 
-// Events tell of changes, once each, and warn of what needs a person.
+// Each change is one Event, and a change that needs a person is a warning.
 func TestEvents(t *testing.T) {
 	w, r := started(t, true)
 	w.current().Over = true

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"strings"
 	"sync"
 	"time"
 
@@ -170,12 +171,14 @@ func (p *Pool) Orders() int {
 	return len(p.orders)
 }
 
-// Forget cancels what a deployment waits for.
+// Forget cancels what a deployment waits for, also by names that continue its own after a slash.
 func (p *Pool) Forget(name types.NamespacedName) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if o, known := p.orders[name]; known {
-		p.drop(name, o)
+	for one, o := range p.orders {
+		if own, _, _ := strings.Cut(one.Name, "/"); one.Namespace == name.Namespace && own == name.Name {
+			p.drop(one, o)
+		}
 	}
 }
 

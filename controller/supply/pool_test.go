@@ -103,6 +103,9 @@ func TestFetchesAreBounded(t *testing.T) {
 	for i := range 20 {
 		p.Order(gone(t), named(i), a.work("x", fmt.Sprint(i)), time.Unix(0, 0))
 	}
+	lookup := named(0)
+	lookup.Name += "/lookup"
+	p.Order(gone(t), lookup, a.work("x", "lookup"), time.Unix(0, 0))
 	require.Eventually(t, func() bool { return a.running.Load() == most }, time.Minute, time.Millisecond)
 	small := types.NamespacedName{Namespace: "small", Name: "d"}
 	p.Order(gone(t), small, other.work("y", "1"), time.Unix(0, 0))
@@ -115,6 +118,7 @@ func TestFetchesAreBounded(t *testing.T) {
 	for i := range 20 {
 		p.Forget(named(i))
 	}
+	assert.Zero(t, p.Orders(), "nothing is waited for, also not by a name that continues another one")
 	require.Eventually(t, func() bool { return a.running.Load() == 0 && p.places.idle() }, time.Minute, time.Millisecond)
 	assert.Equal(t, most, a.most.Load())
 }

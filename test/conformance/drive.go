@@ -30,7 +30,7 @@ type Order struct {
 	Cancel bool
 }
 
-// Result is what came back of a run.
+// Result describes how a run ended, and what it stored.
 type Result struct {
 	// Code is the exit code of the container.
 	Code int

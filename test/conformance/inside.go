@@ -19,7 +19,7 @@ import (
 // Parameters are those of each run: a value of each type.
 const Parameters = `{"text":"ä <&> \"\n","number":12345678901234567890.50,"yes":true,"none":null,"list":[1,"a",[]],"object":{"a":{"b":-0.1}},"empty":""}`
 
-// inside returns the report of what the program sees of its container.
+// inside returns the report about the container, as the program sees it from inside.
 func inside() Report {
 	r := Report{Contract: os.Getenv(contract.VariableContract)}
 	for name, want := range map[string]string{

@@ -115,7 +115,7 @@ spec:
           echo "$n" >"$ORCON_STATE/count"
           echo "run $n"
           echo "{\"count\": $n, \"generation\": $ORCON_GENERATION}" >"$ORCON_OUTPUTS"
-          touch "$HOME/a" /tmp/a /work/a; echo "file $n" >/logs/a
+          touch a "$HOME/a" /tmp/a; echo "file $n" >/logs/a
     - name: destroy
       entrypoint: [rm, /state/count]
     - name: wait

@@ -61,7 +61,7 @@ func Folder(workspace string, fence int64) (string, error) {
 	return strings.TrimSuffix(key.String(), "/x"), key.Check()
 }
 
-// ParseFolder reads the last part of what Folder returns.
+// ParseFolder returns the fence whose folder has a name.
 func ParseFolder(text string) (fence int64, err error) {
 	key, err := ParseKey("x/" + text + "/x")
 	return key.Fence, err

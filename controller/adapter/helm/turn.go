@@ -12,7 +12,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/spelling"
 )
 
-// The phases of what runs: before the services and workloads, and after all else.
+// The phases in which hooks run: before services and workloads, and after all other objects.
 const (
 	before = bundle.Storage
 	behind = bundle.Jobs

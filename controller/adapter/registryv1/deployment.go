@@ -70,7 +70,7 @@ func replaced(containers []any) map[any]bool {
 	return names
 }
 
-// withCertificate mounts a certificate into all containers, in place of what lies there, whose volume goes too.
+// withCertificate mounts a certificate into all containers. A mount at the same path, and its volume, are removed.
 func withCertificate(pod map[string]any, secret string) map[string]any {
 	containers, _ := pod["containers"].([]any)
 	gone := replaced(containers)

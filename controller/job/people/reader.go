@@ -1,7 +1,6 @@
 package people
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +12,14 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/log"
 )
+
+// chunk is a stored chunk of stdout or stderr.
+type chunk struct {
+	blob.Info
+
+	stream string
+	number int64
+}
 
 // reader writes the chunks of outputs in the order in which they were stored, each output in the order of its bytes, and
 // states what is missing.
@@ -95,9 +102,13 @@ func (r *reader) write(ctx context.Context, c chunk) error {
 		return err
 	}
 	defer stored.Close() //nolint:errcheck // it is only read
-	head, content, err := split(c.Key, bufio.NewReader(stored))
+	text, err := io.ReadAll(stored)
 	if err != nil {
 		return err
+	}
+	head, content, err := log.Decode(text)
+	if err != nil {
+		return fmt.Errorf("cannot read chunk %s: %w", c.Key, err)
 	}
 	o := r.outputs[c.stream]
 	o.number = c.number
@@ -111,8 +122,8 @@ func (r *reader) write(ctx context.Context, c chunk) error {
 		}
 	}
 	o.began, o.dropped = true, 0
-	written, err := io.Copy(&lines{r}, content)
-	o.position = head.Position + written
+	written, err := (&lines{r}).Write(content)
+	o.position = head.Position + int64(written)
 	return err
 }
 

@@ -99,7 +99,7 @@ func (s *Store) Get(ctx context.Context, key blob.Key) (io.ReadCloser, error) {
 	return opened{content, stored}, nil
 }
 
-// open returns the content of what is stored.
+// open returns the plain content of a stored blob.
 func (s *Store) open(stored *bufio.Reader) (io.Reader, error) {
 	begin, err := stored.Peek(len(magic))
 	if string(begin) != magic {
