@@ -1,5 +1,5 @@
-// Package deployment is what a user applies. Its manifests are also inside of orcon, which
-// installs Orcon by itself; this file hands them out.
+// Package deployment holds the manifests that a user applies. They are also inside of orcon, which installs Orcon by
+// itself; this file hands them out.
 //
 // What must not come in: anything but manifests and what says which of them are meant.
 package deployment
@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// What somebody makes beside the manifests, such as a webhook configuration with a
-// certificate of their own, is not among these.
+// Objects that a user makes beside the manifests, such as a webhook configuration with a certificate of their own,
+// are not among these.
 //
 //go:embed all:fleet-chart
 //go:embed bundle-controller certmanager crd images job-controller network-policies orcon-system rbac relations-controller selfsigned
@@ -26,8 +26,8 @@ var manifests embed.FS
 // Manifests are Orcon's own, as they lie in this folder.
 func Manifests() fs.FS { return manifests }
 
-// Variants are what can be installed, each a folder with a kustomization: Orcon in one of two
-// ways, and beside it the controllers of bundles and of runs, and NetworkPolicies.
+// Variants lists the installable variants, each a folder with a kustomization: Orcon in one of two ways, and beside
+// it the controllers of bundles and of runs, and NetworkPolicies.
 func Variants() []string {
 	return []string{"bundle-controller", "certmanager", "job-controller", "network-policies", "selfsigned"}
 }
@@ -64,7 +64,7 @@ func Images() []string {
 	return names
 }
 
-// component is what ImagesFile holds.
+// component is the content of ImagesFile.
 type component struct {
 	APIVersion     string   `json:"apiVersion"`
 	Kind           string   `json:"kind"`

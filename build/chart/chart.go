@@ -11,7 +11,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
-// options are what a chart differs in from the one of another release.
+// options are the differences of a chart from the one of another release.
 type options struct {
 	version, tag, registry string
 }

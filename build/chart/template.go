@@ -26,7 +26,7 @@ const (
 // that name.
 const podFields = "imagePullSecrets nodeSelector tolerations"
 
-// places are what was found in the manifests that values change.
+// places lists the locations in the manifests that values change.
 type places struct {
 	// images are the names of all images.
 	images map[string]bool
@@ -36,7 +36,7 @@ type places struct {
 	configuration *string
 }
 
-// workload is what the manifests say of a Deployment.
+// workload is the part of a Deployment that the chart reads.
 type workload struct {
 	Replicas  any `json:"replicas"`
 	Resources any `json:"resources"`

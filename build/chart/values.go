@@ -11,8 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// values returns values.yaml: every value with its default, which is what the manifests
-// say, and what it is for.
+// values returns values.yaml: every value with its default, which is the manifests' value, and its purpose.
 func (p *places) values(o options, m manifests) (string, error) {
 	if p.configuration == nil {
 		return "", errors.New("cannot find the webhook's configuration in the manifests")

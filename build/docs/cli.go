@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// usage is what a command's --help says, in parts.
+// usage is the --help of a command, in parts.
 type usage struct {
 	long, line, examples, flags, exits string
 	// groups are its commands, under the titles that help has for them.

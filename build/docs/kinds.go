@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// definition is what a CRD says, as far as a page shows it.
+// definition is the part of a CRD that a page shows.
 type definition struct {
 	Spec struct {
 		Names struct {

@@ -102,7 +102,7 @@ func agentMetricOf(n ast.Node) (m metric, ok bool) {
 	return m, m.kind == "counter" || m.kind == "gauge"
 }
 
-// unit is what a metric counts, by the suffix that Prometheus' conventions give it.
+// unit returns the unit of a metric, by the suffix that Prometheus' conventions give it.
 func unit(name, kind string) string {
 	switch {
 	case strings.HasSuffix(name, "_seconds"):

@@ -78,7 +78,7 @@ func (g generator) complete(file, text string) error {
 	return nil
 }
 
-// toolText is what a page shows of a tool.
+// toolText is the part of a tool that a page shows.
 type toolText struct{ Name, Summary, Help string }
 
 func tools() []toolText {

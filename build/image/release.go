@@ -40,8 +40,7 @@ type release struct {
 	src       Source
 	o         order
 	platforms []platform
-	// into is the folder that becomes the release when all is there; work is for what is
-	// no part of it.
+	// into is the folder that becomes the release when all is there; work is for temporary files.
 	into, work string
 	out        io.Writer
 	began      time.Time

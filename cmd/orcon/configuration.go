@@ -10,8 +10,8 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
-// configured returns a bundle.LackError if the workloads of a plan need configuration that
-// nobody has or is expected to make. What the user may not read is told, and taken to be there.
+// configured returns a bundle.LackError if the workloads of a plan need configuration that does not exist and is not
+// expected to be made. Configuration that the user may not read is reported, and taken to exist.
 func (o *installOptions) configured(ctx context.Context, c *cobra.Command, d *deployed, p bundle.Plan) error {
 	lacks, unread, err := d.world.Lacks(ctx, p)
 	if err != nil {

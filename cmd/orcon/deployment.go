@@ -66,7 +66,7 @@ const requestTimeout = time.Minute
 // takes no longer where nothing answers.
 const dialTimeout = 10 * time.Second
 
-// deploymentName is what a deployment may be called: its name stands in those of Secrets.
+// deploymentName matches the name of a deployment, which is part of the names of Secrets.
 const deploymentName = `^[a-z0-9]([-a-z0-9]{0,50}[a-z0-9])?$`
 
 // named returns an error if nothing can be called that.
@@ -120,7 +120,7 @@ func (o *deploymentOptions) connect(c *cobra.Command, name string) (*deployed, e
 	return d, o.readable(c.Context(), d, err)
 }
 
-// installed returns an error if nothing is stored; verb is what the user wants.
+// installed returns an error if nothing is stored; verb is the user's command.
 func (d *deployed) installed(ctx context.Context, verb string) error {
 	if d.Record().Last().Number > 0 {
 		return nil

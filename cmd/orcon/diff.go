@@ -78,7 +78,7 @@ func (o *diffOptions) compare(ctx context.Context, d *deployed) (all []bundle.Di
 	return all, fmt.Sprintf("the cluster differs from revision %d", standing), err
 }
 
-// shownDifference is what diff prints of an object.
+// shownDifference is the output of diff for one object.
 type shownDifference struct {
 	Object  bundle.PreviewObject   `json:"object"`
 	What    string                 `json:"what"`

@@ -38,7 +38,7 @@ It needs get on Secret orcon-bundle-NAME of the namespace, and no other permissi
 	return c
 }
 
-// pastRevision is what history prints of a revision.
+// pastRevision is the output of history for one revision.
 type pastRevision struct {
 	Revision int          `json:"revision"`
 	State    bundle.State `json:"state"`

@@ -31,7 +31,7 @@ type installOptions struct {
 	reads bool
 }
 
-// exitCodes is what the help of each command that changes a cluster ends with.
+// exitCodes ends the help of each command that changes a cluster.
 const exitCodes = `
 
 Exit codes: 0 done, 2 failed (after a failed upgrade the last healthy content is back), 3 timed

@@ -21,7 +21,7 @@ type interfaceLine struct {
 	Bags map[string]bagLine `json:"bags,omitempty"`
 }
 
-// bagLine is what an interface says of one bag.
+// bagLine is the part of an interface about one bag.
 type bagLine struct {
 	Description string              `json:"description,omitempty"`
 	Fields      []schema.Field      `json:"fields"`

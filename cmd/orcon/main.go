@@ -111,7 +111,7 @@ func addGroup(root *cobra.Command, id, title string, commands ...*cobra.Command)
 	}
 }
 
-// knownCommand refuses a word that is no command, with the nearest ones.
+// knownCommand refuses an unknown command, with the nearest ones.
 func knownCommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil

@@ -15,14 +15,14 @@ import (
 //go:embed page.html
 var pageText string
 
-// page is what the page of a plan shows.
+// page holds the values of a plan's page.
 type page struct {
 	bundle.Preview
 
 	Summary string
 	// Steps are done one after the other.
 	Steps []pageStep
-	// Verify says what nobody could verify.
+	// Verify lists what could not be verified.
 	Verify []string
 }
 

@@ -10,9 +10,8 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
-// printPlan prints a plan for people: what is done, in its order, what nobody could verify,
-// who is given what, and what is in the way; confirmed are the values of --confirm.
-// With --verbose, each permission has a line of its own.
+// printPlan prints a plan for people: the actions in their order, what could not be verified, new grants, and what is
+// in the way; confirmed are the values of --confirm. With --verbose, each permission has a line of its own.
 func printPlan(s screen, p bundle.Plan, confirmed []string) error {
 	out := s.out
 	v := p.Preview()
@@ -85,7 +84,7 @@ func granted(grants []bundle.PreviewGrant, all bool) []string {
 // fewNames is how many objects are named that all have the same said of them.
 const fewNames = 3
 
-// unverified says what nobody could verify, once for all of which the same is true.
+// unverified groups what could not be verified by its reason.
 func unverified(list []bundle.PreviewUnverified) []string {
 	var whys []string
 	names := map[string][]string{}
@@ -141,8 +140,7 @@ func commonPrefix(a, b string) int {
 // behind returns a text without its first characters.
 func behind(text string, characters int) string { return "…" + string([]rune(text)[characters:]) }
 
-// summary counts actions by verb. What stays as it is because it is of somebody else is
-// not called unchanged.
+// summary counts actions by verb. An object that stays because another owner has it is not called unchanged.
 func summary(p bundle.Plan) string {
 	counts, blocked := map[bundle.Verb]int{}, 0
 	for _, a := range p.Actions {

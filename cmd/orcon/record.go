@@ -25,7 +25,7 @@ type recordOptions struct {
 
 	replay, follow bool
 	output         output
-	// table is what is printed so far, with -o table.
+	// table is the output so far, with -o table.
 	table *table
 }
 

@@ -15,13 +15,13 @@ import (
 // screen is where a command prints: facts to out, everything else to errs.
 type screen struct {
 	out, errs io.Writer
-	// width is the number of columns of the terminal behind out; 0 where out is no terminal,
-	// and nothing is shortened there.
+	// width is the number of columns of the terminal behind out; 0 if out is not a terminal: nothing is shortened
+	// there.
 	width int
 	// colored reports whether out shows colours.
 	colored bool
-	// live is the number of columns of the terminal behind errs; 0 where errs is no terminal,
-	// and no line is written over there.
+	// live is the number of columns of the terminal behind errs; 0 if errs is not a terminal: no line is written over
+	// there.
 	live int
 	// quiet leaves out progress and notes, verbose adds details.
 	quiet, verbose bool
@@ -58,7 +58,7 @@ func columns(w io.Writer) int {
 	return 80
 }
 
-// note prints a line that is no result, to standard error; nothing with --quiet.
+// note prints a remark to standard error; nothing with --quiet.
 func (s screen) note(text string) {
 	if !s.quiet {
 		fmt.Fprint(s.errs, wrap(text, "", s.live))

@@ -19,8 +19,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/tool"
 )
 
-// maxSaid is how much of what a handler writes to standard error is told in the
-// agent's status, in bytes: its end.
+// maxSaid is the part of a handler's standard error that the agent's status shows, in bytes: its end.
 const maxSaid = 400
 
 // lastWords is how long a handler that is interrupted has to end.
@@ -122,7 +121,7 @@ func environment(turn map[string]string) []string {
 	return env
 }
 
-// tail keeps the end of what is written.
+// tail keeps the end of the text written to it.
 type tail struct {
 	bytes.Buffer
 	cut bool

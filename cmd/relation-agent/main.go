@@ -110,7 +110,7 @@ func explain(why error) {
 	_, _ = f.WriteString(why.Error())
 }
 
-// exitError is what a tool ends with.
+// exitError is the exit code of a tool.
 type exitError int
 
 func (c exitError) Error() string { return fmt.Sprintf("exit code %d", int(c)) }

@@ -85,7 +85,7 @@ func installTools(folder string) error {
 	return nil
 }
 
-// copyTo copies this binary, in one step for whoever looks.
+// copyTo copies this binary, in one step for every reader.
 func copyTo(path string) error {
 	from, err := os.Open(readable)
 	if errors.Is(err, fs.ErrNotExist) {

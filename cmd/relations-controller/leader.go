@@ -104,7 +104,7 @@ func (c *controller) addSweeper(_ context.Context, m manager.Manager) error {
 	return m.Add(&secret.Sweeper{World: c.vault, Tick: time.NewTicker(secret.Every).C})
 }
 
-// addPublisher publishes whom agents and the API server must trust.
+// addPublisher publishes the authorities that agents and the API server must trust.
 func (c *controller) addPublisher(ctx context.Context, m manager.Manager) error {
 	informer, err := m.GetCache().GetInformer(ctx, &corev1.Namespace{})
 	if err != nil {

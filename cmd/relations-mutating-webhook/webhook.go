@@ -97,8 +97,8 @@ func newWebhook(ctx context.Context, cfg *rest.Config, o options) (*process, err
 	return p, errors.Join(p.manager.Add(p.settings), p.manager.Add(p.source), p.addHandlers(ctx), p.addInterfaces(), p.addTrust(), p.addHealth())
 }
 
-// learnVersion finds out whether this cluster can be served at all. One that
-// cannot is told so at every admission, and nothing is injected.
+// learnVersion finds out whether this cluster can be served at all. On one that cannot, every admission gets a
+// warning, and nothing is injected.
 func (p *process) learnVersion(d discovery.ServerVersionInterface) error {
 	err := installation.CheckVersion(d)
 	if !errors.Is(err, installation.ErrTooOld) {
@@ -173,8 +173,8 @@ func (p *process) follow(ctx context.Context, index *declaration.Index) error {
 	return nil
 }
 
-// addInterfaces follows what the cluster publishes. Nobody waits for it: what it
-// finds too late the controller tells.
+// addInterfaces follows the published interfaces. No admission waits for it: the controller reports violations that
+// it finds too late.
 func (p *process) addInterfaces() error {
 	return p.manager.Add(manager.RunnableFunc(func(ctx context.Context) error {
 		if err := p.interfaces.Follow(ctx, p.manager.GetCache()); err != nil && ctx.Err() == nil {

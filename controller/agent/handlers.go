@@ -34,12 +34,11 @@ type Handlers struct {
 	told   recollection
 	turn   *turn
 	failed failure
-	// reported is the failure that the controller was told of last; nil before this
-	// process has told it anything.
+	// reported is the failure that was sent to the controller last; nil before this process has sent one.
 	reported *status.Failure
 	// stood is when leadership was requested last.
 	stood lately
-	// waiting is what the next event waits for before it can be sent; empty for nothing.
+	// waiting is the condition that the next event waits for before it can be sent; empty for none.
 	waiting string
 	era     era
 	rung    chan struct{}
@@ -75,7 +74,7 @@ func (l *lately) due(every time.Duration) bool {
 	return true
 }
 
-// failure is why the last turn was not handled, and when it is told again.
+// failure is why the last turn was not handled, and when it is tried again.
 type failure struct {
 	status.Failure
 	next time.Time
@@ -100,7 +99,7 @@ func NewHandlers(speech *Speech, settings Settings, disk Disk) *Handlers {
 	return h
 }
 
-// ring wakes whoever waits for a turn.
+// ring wakes the runner that waits for a turn.
 func (h *Handlers) ring() {
 	select {
 	case h.rung <- struct{}{}:
@@ -208,8 +207,7 @@ func (h *Handlers) leave(ctx context.Context) error {
 	return nil
 }
 
-// leavings returns what the controller has yet to be told, each by how it is noted
-// that it was.
+// leavings returns the departures that the controller does not know yet, each by the note that it is sent.
 func (h *Handlers) leavings(snapshot conversation.Snapshot) map[string]leaving {
 	h.mu.Lock()
 	defer h.mu.Unlock()

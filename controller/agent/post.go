@@ -26,8 +26,8 @@ const (
 	postTime = 30 * time.Second
 	// maxAnswer is how much of a refusal's body is read and told, in bytes.
 	maxAnswer = 256
-	// listenTime is how long a port may refuse connections before an event fails: a server
-	// that is still starting is no failure.
+	// listenTime is how long a port may refuse connections before an event fails: a server that is still starting
+	// does not fail it.
 	listenTime = time.Minute
 	// listenPause is how soon the port is tried again.
 	listenPause = 100 * time.Millisecond

@@ -8,7 +8,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 )
 
-// recollection has what the handlers were told. It outlives the process.
+// recollection holds the events that handlers have received. It outlives the process.
 type recollection struct {
 	conversation.Memory
 
@@ -31,8 +31,8 @@ func (r *recollection) recall() error {
 	return err
 }
 
-// set replaces the memory and keeps the databags to which later ones are compared. One that is lost is no failure: its
-// keys count as changed.
+// set replaces the memory and keeps the databags to which later ones are compared. If one is lost, its keys count as
+// changed.
 func (r *recollection) set(told conversation.Memory) {
 	seen := kept{}
 	for _, ref := range told.Contents() {

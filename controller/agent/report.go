@@ -8,8 +8,7 @@ import (
 	"github.com/golang/glog"
 )
 
-// report is what happened, for logs, metrics and people. It logs a thing once,
-// not each time that it is still so.
+// report collects events for logs, metrics and people. It logs a condition once, not each time that it still holds.
 type report struct {
 	started, opened time.Time
 

@@ -93,8 +93,8 @@ func (r Runner) handle(ctx context.Context, turn Turn, handle func(context.Conte
 	}
 }
 
-// farewell returns when the time of the handlers of a container that ends is over. Where no agent answers it is that of a
-// pod without a known deadline.
+// farewell returns when the time of the handlers of a container that ends is over. Without an answer of the agent, it
+// is the time of a pod without a known deadline.
 func (r Runner) farewell(ctx context.Context) {
 	alone, stop := context.WithTimeout(ctx, unknownTime)
 	defer stop()

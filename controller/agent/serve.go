@@ -20,9 +20,8 @@ import (
 // readHeader bounds how long a client may take to say what it wants.
 const readHeader = 5 * time.Second
 
-// ServeSocket answers on the Unix socket at path until ctx is done. Where it
-// cannot listen it says so and tries again: without a socket a gate would never
-// be seen to open.
+// ServeSocket answers on the Unix socket at path until ctx is done. If it cannot listen, it reports that and tries
+// again: without a socket a gate would never be seen to open.
 func (a *Agent) ServeSocket(ctx context.Context, path string) {
 	keepServing(ctx, path, a.SocketHandler())
 }
@@ -70,9 +69,8 @@ func serveSocket(ctx context.Context, path string, handler http.Handler) error {
 	return serve(ctx, listener, handler)
 }
 
-// letAsk lets whoever has the path of a socket ask. It goes by a descriptor, as before
-// Linux 6.6: the later system call of os.Root is refused by seccomp profiles that do not
-// know it, unless runc mends them.
+// letAsk lets every program that has the path of a socket connect. It goes by a descriptor, as before Linux 6.6: the
+// later system call of os.Root is refused by seccomp profiles that do not know it, unless runc mends them.
 func letAsk(folder *os.Root, name string) error {
 	f, err := folder.OpenFile(name, unix.O_PATH|unix.O_NOFOLLOW, 0)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
 )
 
-// Settings is what the webhook wrote into the agent's environment.
+// Settings are the webhook's settings in the agent's environment.
 type Settings struct {
 	// Namespace and Pod name the pod, for people.
 	Namespace, Pod string
@@ -22,7 +22,7 @@ type Settings struct {
 	Consumes []application.Endpoint
 	// Stale is set if the pod starts with a copy of its data while Orcon is away.
 	Stale bool
-	// Variables are what its containers take from the env file.
+	// Variables are the variables that its containers take from the env file.
 	Variables []injection.Variable
 	// Tools are the containers that get the tools; none where the pod has none.
 	Tools []string

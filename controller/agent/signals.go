@@ -48,8 +48,8 @@ func newSignals(name string, processes Processes, disk Disk) *signals {
 	return &signals{name: name, processes: processes, opened: disk.Opened, memory: disk.Signalled, told: string(told)}
 }
 
-// tell takes note of the version of the files as they are now, and sends the signal if that has
-// changed. It does not count before the gate has opened: nobody has read any.
+// tell takes note of the version of the files as they are now, and sends the signal if that has changed. Versions do
+// not count before the gate has opened: no container has read one.
 func (s *signals) tell(version string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,8 +63,7 @@ func (s *signals) tryAgain() {
 	s.try()
 }
 
-// try sends the signal if it is owed, and again later if it has reached nobody
-// whom it should have.
+// try sends the signal if it is owed, and again later if none of its targets received it.
 func (s *signals) try() {
 	if s.retry != nil {
 		s.retry.Stop()

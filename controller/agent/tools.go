@@ -91,7 +91,7 @@ func concernsApplication(call tool.Call) bool {
 	return slices.ContainsFunc(call.Args, func(arg string) bool { return arg == "--app" || strings.HasPrefix(arg, "--app=") })
 }
 
-// toolContext is what one call works on.
+// toolContext holds the inputs of one call.
 type toolContext struct {
 	ctx         context.Context //nolint:containedctx // lives for one call
 	speech      *Speech
@@ -172,7 +172,7 @@ func (t *toolContext) Network(string, string) (tool.Network, error) {
 		Message: "cannot find the unit's address: the unit is in no relation yet", Cure: "try again when it is in one"}
 }
 
-// later is what tools say whose store this version does not have.
+// later returns the error of tools whose store this version does not have.
 func later(what string) error {
 	return &conversation.Error{Kind: conversation.Invalid, Message: fmt.Sprintf(
 		"cannot use %s: this version of Orcon does not implement it", what), Cure: "relation-model-get is the only tool that does not work"}

@@ -19,17 +19,17 @@ type turn struct {
 	tools sync.Mutex
 }
 
-// Turn is what the runner of handlers is told of an event.
+// Turn is an event as the runner of handlers receives it.
 type Turn struct {
-	// Context is what Done must name.
+	// Context is the value that Done must name.
 	Context string
 	// Hook is the name of the executable, as Juju names hooks.
 	Hook string
-	// Env is what the handler gets besides the runner's own.
+	// Env holds the handler's variables besides the runner's own.
 	Env map[string]string
 }
 
-// Done is what is said of a turn when it has ended.
+// Done reports how a turn has ended.
 type Done struct {
 	Context string
 	// Handled is set where there was a handler for the event.
@@ -46,7 +46,7 @@ func (t *turn) told(namespace string) Turn {
 	return Turn{Context: t.context, Hook: tool.Hook(t.Event), Env: env}
 }
 
-// notification is the event as it is told over HTTP.
+// notification returns the event in its form over HTTP.
 func (t *turn) notification(namespace string) tool.Notification {
 	n := tool.Notify(t.Snapshot.Unit, t.Event)
 	n.Context, n.Model, n.Attempt = t.context, namespace, t.Attempt

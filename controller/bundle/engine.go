@@ -16,8 +16,7 @@ import (
 type Cluster interface {
 	// Observe reads objects as they are now.
 	Observe(ctx context.Context, look bundle.Look) (bundle.Seen, error)
-	// Apply writes objects. What is in neither answer was changed by somebody since it was
-	// looked at.
+	// Apply writes objects. An object in neither answer was changed by another writer since it was looked at.
 	Apply(ctx context.Context, writes []bundle.Write) (written []bundle.ID, refused map[bundle.ID]error)
 	// Delete deletes objects that are still those that were looked at.
 	Delete(ctx context.Context, deletions []bundle.Deletion) (refused map[bundle.ID]error)
@@ -31,8 +30,8 @@ type Store interface {
 	Plan(ctx context.Context, revision int) (bundle.Plan, error)
 	// Save writes the record, and with it the content of its last revision, if that is given.
 	Save(ctx context.Context, r bundle.Record, content *bundle.Plan) error
-	// Unmoved returns an error if somebody else has written the record since it was read or
-	// written here, as far as that can be known.
+	// Unmoved returns an error if another process has written the record since it was read or written here, as far as
+	// that can be known.
 	Unmoved(ctx context.Context) error
 	// Remove forgets everything.
 	Remove(ctx context.Context) error
@@ -45,7 +44,7 @@ type Engine struct {
 	// Owner is the deployment, as namespace/name; UID is that of the object that stands for
 	// it, if there is one; Identity tells its cluster from others.
 	Owner, UID, Identity string
-	// Gate is what plans have to pass; its clock is set.
+	// Gate lists the checks that plans have to pass; its clock is set.
 	Gate bundle.Gate
 	// Library is the version of the probes by which the cluster judges objects.
 	Library string
@@ -61,8 +60,8 @@ type Engine struct {
 	SkipJobs []bundle.Target
 	// LogHint says what would have kept a log that the way back deletes; empty where nothing does.
 	LogHint string
-	// Kept says that somebody calls Keep from time to time: then a run that has succeeded does
-	// not wait until what left the bundle is deleted.
+	// Kept reports that the caller calls Keep from time to time: then a run that has succeeded does not wait until
+	// objects that left the bundle are deleted.
 	Kept bool
 	// Timeout is how long a run may take, and the way back after it as long again; 15
 	// minutes where it is 0.
@@ -82,17 +81,17 @@ type Engine struct {
 
 // Progress is how far a run has come.
 type Progress struct {
-	// Revision is what is carried out; 0 while everything is removed.
+	// Revision is the revision that is carried out; 0 while everything is removed.
 	Revision int
 	// Back says that it is a way back.
 	Back bool
-	// Next is what is written now, and what waits for what.
+	// Next lists the writes of this step, and the waits.
 	Next bundle.Next
 	// Trouble is why the cluster could not be looked at.
 	Trouble error
 }
 
-// Wish is what somebody wants of a deployment.
+// Wish is a request for a deployment.
 type Wish struct {
 	Sequence  bundle.Sequence
 	Conflicts bundle.ConflictPolicy
@@ -100,7 +99,7 @@ type Wish struct {
 	Probes       []bundle.Probe
 	ConfirmKinds []string
 	MaxDeletions int
-	// Uninstall says that nothing shall be left.
+	// Uninstall requests that everything is removed.
 	Uninstall bool
 	// Retry takes the content out of quarantine.
 	Retry bool
@@ -183,7 +182,7 @@ func (e *Engine) draft(ctx context.Context, w Wish, back int) (p bundle.Plan, er
 	})
 }
 
-// applied is what this deployment applied last, wholly or in part.
+// applied returns the sequence that this deployment applied last, wholly or in part.
 func (e *Engine) applied(ctx context.Context) (bundle.Sequence, error) {
 	last := e.record.Begun()
 	if last.Number == 0 {
@@ -193,8 +192,7 @@ func (e *Engine) applied(ctx context.Context) (bundle.Sequence, error) {
 	return p.Sequence, err
 }
 
-// Propose stores a plan that waits for somebody's approval. The same plan again changes
-// nothing.
+// Propose stores a plan that waits for approval. The same plan again changes nothing.
 func (e *Engine) Propose(ctx context.Context, p bundle.Plan) error {
 	record, err := e.record.Propose(p)
 	if err != nil || record.Last() == e.record.Last() {
@@ -203,7 +201,7 @@ func (e *Engine) Propose(ctx context.Context, p bundle.Plan) error {
 	return e.save(ctx, record.Forget(e.History), &p)
 }
 
-// gate is what a plan has to pass now.
+// gate returns the checks that a plan has to pass now.
 func (e *Engine) gate() bundle.Gate {
 	g := e.Gate
 	g.Now = e.Now()
@@ -301,7 +299,7 @@ func (e *Engine) finish(ctx context.Context) error {
 	}
 }
 
-// end settles what has succeeded, and tells of what had failed before.
+// end settles a success, and reports an earlier failure.
 func (e *Engine) end(ctx context.Context, last bundle.Revision, failed *FailedError) error {
 	err := e.settle(ctx, last)
 	if failed == nil {

@@ -82,8 +82,7 @@ func (j *job) run(ctx context.Context) (*domain.Stop, error) {
 	return nil, nil
 }
 
-// unadvanced returns the stop of a step that could not be done, or the error if it is no state of
-// the deployment.
+// unadvanced returns the stop of a step that could not be done, or the error if it does not describe the deployment.
 func (j *job) unadvanced(ctx context.Context, err error) (*domain.Stop, error) {
 	switch {
 	case ctx.Err() != nil:

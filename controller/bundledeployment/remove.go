@@ -138,8 +138,7 @@ func (j removal) plan() domain.Plan {
 	return record.Removing.Plan(j.engine.Owner, record)
 }
 
-// stuck returns the stop of a deletion that an error holds up, or the error if it is no state of
-// the deployment.
+// stuck returns the stop of a deletion that an error holds up, or the error if it does not describe the deployment.
 func stuck(ctx context.Context, err error) (*domain.Stop, error) {
 	switch {
 	case ctx.Err() != nil:

@@ -24,7 +24,7 @@ type publishedRevision struct {
 	contents   []string
 	// begun reports that it was published as carried out, as only the controller can do.
 	begun bool
-	// revision is what its status was written from by this process.
+	// revision is the revision from which this process wrote the status.
 	revision domain.Revision
 }
 

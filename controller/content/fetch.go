@@ -61,7 +61,7 @@ type Fetcher struct {
 	// Destinations returns the rules about servers; nil lets all through, as a person at a command line
 	// may reach what the machine reaches.
 	Destinations func(ctx context.Context) (destination.Rules, error)
-	// Builtin is what the program itself holds, for references to it; nil if it holds nothing.
+	// Builtin is the program's own content, for references to it; nil for none.
 	Builtin fs.FS
 	// Pause is how long to wait before a server is asked again; 0 for a second.
 	Pause time.Duration
@@ -114,8 +114,8 @@ func (f Fetcher) folder(ctx context.Context, s Source) (bundle.Tree, string, err
 	return tree, digest, err
 }
 
-// fetch asks the place itself, and returns the digest of what it gave; a folder and an
-// archive of the machine have none.
+// fetch reads the source itself, and returns the digest of its content; a folder and an archive of the machine have
+// none.
 func (f Fetcher) fetch(ctx context.Context, s Source) (bundle.Tree, string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no complete answer within %s", limit))
 	defer cancel()

@@ -59,7 +59,7 @@ type Tolerated struct {
 // ValuesFile is a file of values for a chart.
 type ValuesFile = helm.ValuesFile
 
-// Rendered is what came of a tree.
+// Rendered is the result for a tree.
 type Rendered struct {
 	Format  bundle.Format
 	Objects []bundle.Object

@@ -63,7 +63,7 @@ type Reconciler struct {
 	feeds
 }
 
-// feeds are what a reconciler has under way and knows.
+// feeds holds the reads that a reconciler has under way, and their results.
 type feeds struct {
 	start sync.Once
 	pool  *supply.Pool

@@ -132,7 +132,7 @@ func (k *Keeper) begin(ctx context.Context, started bool) (*run, error) {
 	return nil, errors.Join(err, k.Exchange.WriteOutcome(exchange.Outcome{Code: contract.Refused}))
 }
 
-// memory is what a keeper that is started again must know.
+// memory holds the state that a keeper must find again when it is restarted.
 type memory struct {
 	Hold Hold
 	// Acknowledged is when the last renewal was sent that was acknowledged; before the first one, the claim.

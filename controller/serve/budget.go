@@ -82,9 +82,9 @@ func (b *Budgets) ledger(procedure string) *budget.Ledger {
 	return nil
 }
 
-// holding holds the requests of a unit that was refused data until it may write again, for longestHold at most. Where
-// the wait is longer, the answer is its rest. A unit that does not wait would otherwise take the time of its neighbours
-// (TRUST.md U1): bodies are read only of requests that are passed on.
+// holding holds the requests of a unit that was refused data until it may write again, for longestHold at most. After
+// a longer wait, the answer is the rest of it. A unit that does not wait would otherwise take the time of its
+// neighbours (TRUST.md U1): bodies are read only of requests that are passed on.
 func (b *Budgets) holding(identities Identities, next http.Handler) http.Handler {
 	errs := connect.NewErrorWriter()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -22,7 +22,7 @@ type conversation struct {
 	server   *Server
 	bell     *bell
 	identity identity.Identity
-	// Membership is what was known of the pod last.
+	// Membership is the last known membership of the pod.
 	identity.Membership
 	// refused is set once the agent has received that.
 	refused  bool
@@ -33,7 +33,7 @@ type conversation struct {
 	said     said
 }
 
-// said is what was sent last: the content, what was private, as unit, and the pod's deadline.
+// said is the last sent state: the content, the private part, as unit, and the pod's deadline.
 type said struct {
 	*content
 	private  *private
@@ -41,7 +41,7 @@ type said struct {
 	deadline time.Time
 }
 
-// floor is what an agent must not be sent less than.
+// floor is the lowest state that an agent may be sent.
 type floor struct {
 	// revisions are those that the agent has used (SAFETY.md V4).
 	revisions map[string]uint64
@@ -124,8 +124,8 @@ func (c *conversation) waitFor(ctx context.Context, revisions map[string]uint64)
 	return nil
 }
 
-// behindIn returns a kind of which have is older than want; empty if none is. A kind
-// that is not known here is from a newer controller, and nothing is said of it.
+// behindIn returns a kind for which have is older than want; empty if none is. An unknown kind is from a newer
+// controller, and is ignored.
 func behindIn(have, want map[string]uint64) string {
 	for kind, revision := range want {
 		if at, known := have[kind]; known && at < revision {
@@ -280,8 +280,7 @@ func (c *conversation) refuse(stream sender) error {
 
 func (t *telling) unit(uid string) unit { return t.units[uid] }
 
-// privateTo is what one unit is told alone; nil for nothing, and while the pod is no
-// unit yet.
+// privateTo returns the private part of one unit; nil for nothing, and while the pod has no unit yet.
 func (t *telling) privateTo(u unit) *private {
 	if !u.known {
 		return nil
@@ -289,8 +288,8 @@ func (t *telling) privateTo(u unit) *private {
 	return t.private[u.number]
 }
 
-// atLeast returns revisions that are never lower than a floor, which is what the agent
-// has used: this replica has caught up to that.
+// atLeast returns revisions that are never lower than a floor, the revisions that the agent has used: this replica
+// has caught up to them.
 func atLeast(floor, seen map[string]uint64) map[string]uint64 {
 	revisions := maps.Clone(floor)
 	if revisions == nil {
@@ -302,7 +301,7 @@ func atLeast(floor, seen map[string]uint64) map[string]uint64 {
 	return revisions
 }
 
-// snapshot is what the pod may know now, with the versions of databags.
+// snapshot returns the pod's present knowledge, with the versions of databags.
 func (c *conversation) snapshot(t *telling) *v1alpha1.Snapshot {
 	u := t.unit(c.identity.UID)
 	snapshot := &v1alpha1.Snapshot{

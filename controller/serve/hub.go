@@ -23,7 +23,7 @@ type audience struct {
 	bells map[*bell]struct{}
 	// changes counts them, so that a telling knows whether it is out of date.
 	changes atomic.Uint64
-	// last is what the audience of an application was told last.
+	// last is the last message to the audience of an application.
 	last lastTelling
 }
 

@@ -100,9 +100,8 @@ type Work struct {
 	Render func(context.Context, *content.Fetched) ([]byte, error)
 }
 
-// Order returns the contents of a deployment. Where they take longer than a moment, pending is the
-// time of the order, and done is called later. An order with another input replaces the one
-// before. A result is handed out once.
+// Order returns the contents of a deployment. If they take longer than a moment, pending is the time of the order,
+// and done is called later. An order with another input replaces the one before. A result is handed out once.
 func (p *Pool) Order(ctx context.Context, name types.NamespacedName, w Work, now time.Time) (
 	r Result, pending time.Time, err error,
 ) {

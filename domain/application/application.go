@@ -36,14 +36,14 @@ type Application struct {
 	Retain time.Duration
 	// Pods that are its units, in order of creation, then name.
 	Pods []Pod
-	// Faults are what is wrong with its declarations, each with its object.
+	// Faults lists the errors of its declarations, each with its object.
 	Faults []Fault
 }
 
 // Fault is a problem and the object that has it.
 type Fault struct {
-	// Application is the name of the application that the object is of, or would
-	// be of if it took part.
+	// Application is the name of the application that the object belongs to, or would belong to if it were not
+	// ignored.
 	Application string
 	// Object is written as kind/name, for example Service/db.
 	Object string
@@ -344,8 +344,7 @@ func (g *gathering) derive(app *Application, e Endpoint, s Service) {
 	app.overlay(e.Name, above)
 }
 
-// applicationOf returns the application that a Service joins or is, or nil if
-// it takes no part.
+// applicationOf returns the application that a Service joins or is, or nil if it is ignored.
 func (g *gathering) applicationOf(s Service) *Application {
 	object := "Service/" + s.Name
 	declared, _ := Parse(s.Labels, s.Annotations)

@@ -14,7 +14,7 @@ import (
 // (SAFETY.md L5).
 const DefaultRetain = 24 * time.Hour
 
-// Declaration is what one object says of its application.
+// Declaration is the part of one object that describes its application.
 type Declaration struct {
 	// Endpoints that it provides, consumes or has peers on.
 	Endpoints []Endpoint
@@ -234,7 +234,7 @@ func (p *parser) checkEndpointKeys() {
 	}
 }
 
-// checkGranted finds a Secret that is granted to nobody.
+// checkGranted finds a granted Secret without a reader.
 func (p *parser) checkGranted(endpoint string) {
 	if e, ok := p.declaration.Endpoint(endpoint); ok && e.Role == Peer {
 		p.refuse(Problem{Key: PrefixSecret + endpoint, Reason: "peers belong to one application, which needs no grant for its own Secrets",

@@ -20,7 +20,7 @@ const (
 type Endpoint struct {
 	// Name is unique in its application across roles (RELATIONS.md M5).
 	Name string
-	// Interface is what both sides must agree on.
+	// Interface names the interface that both sides must agree on.
 	Interface string
 	// Version of the interface, 1 or more; 0 if the declaration names none and
 	// any will do.

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Object is what every observed object has.
+// Object holds the fields that every observed object has.
 type Object struct {
 	Name string
 	UID  string
@@ -29,7 +29,7 @@ type Service struct {
 // Port is one port of a Service.
 type Port struct {
 	Name string
-	// Number is what clients dial.
+	// Number is the number that clients dial.
 	Number int
 	// Protocol that clients speak, as the Service says; may be empty.
 	Protocol string

@@ -54,11 +54,11 @@ const (
 	KeyLogLevel = "injector.tengu.io/log-level"
 	// KeyMetricsPort is the port of the pod at which its agent serves metrics; unset for none.
 	KeyMetricsPort = "injector.tengu.io/metrics-port"
-	// KeyCPURequest is what the agent requests of the processor.
+	// KeyCPURequest sets the agent's request for the processor.
 	KeyCPURequest = "injector.tengu.io/cpu-request"
 	// KeyCPULimit is the most that the agent gets of the processor.
 	KeyCPULimit = "injector.tengu.io/cpu-limit"
-	// KeyMemoryRequest is what the agent requests of the memory.
+	// KeyMemoryRequest sets the agent's request for memory.
 	KeyMemoryRequest = "injector.tengu.io/memory-request"
 	// KeyMemoryLimit is the most that the agent gets of the memory.
 	KeyMemoryLimit = "injector.tengu.io/memory-limit"
@@ -85,15 +85,15 @@ const (
 	prefixInjector = "injector.tengu.io/"
 	// PrefixData, before an endpoint's name, holds its static databag.
 	PrefixData = "data.tengu.io/"
-	// PrefixSecret, before an endpoint's name, names a Secret of the namespace that
-	// is granted to whoever relates to it, if that Secret consents (SAFETY.md S1).
+	// PrefixSecret, before an endpoint's name, names a Secret of the namespace that is granted to the applications
+	// related by it, if that Secret consents (SAFETY.md S1).
 	PrefixSecret = "secret.tengu.io/"
 	// LabelOptIn, on a namespace, with the value OptedIn, opts it in.
 	LabelOptIn = "tengu-injector"
 	// OptedIn is the value of LabelOptIn.
 	OptedIn = "enabled"
-	// LabelSchema, on a namespace, says what becomes of what does not fit its
-	// interface: warn (the default), enforce or off.
+	// LabelSchema, on a namespace, sets the policy for data that does not fit its interface: warn (the default),
+	// enforce or off.
 	LabelSchema = "tengu.io/schema"
 )
 

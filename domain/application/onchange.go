@@ -6,7 +6,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/spelling"
 )
 
-// OnChange is what a change of data does to running pods.
+// OnChange is the effect of changed data on running pods.
 type OnChange string
 
 // The answers to a change that need no code in the pod.

@@ -14,7 +14,7 @@ type Problem struct { //nolint:errname // an error is one use of it
 	Entry string
 	// Reason is why it is wrong.
 	Reason string
-	// Cure is what to write instead; may be empty.
+	// Cure is the text to write instead; may be empty.
 	Cure string
 	// Warning is set if the object may be admitted all the same.
 	Warning bool

@@ -15,8 +15,8 @@ type Unit struct {
 	Number int
 	Pod    string
 	PodUID string
-	// Address is its pod's; empty as long as the pod has none, and then nobody sees
-	// the unit (RELATIONS.md L2).
+	// Address is its pod's; empty as long as the pod has none; until then other units do not see it (RELATIONS.md
+	// L2).
 	Address string
 	// Handles is set where its pod has handlers, which must hear of a relation's end.
 	Handles bool
@@ -47,12 +47,11 @@ const (
 	GoneApplication = "application-removed"
 )
 
-// keepGone is how many gone units are remembered, for people who look and for those
-// to whom their departure is owed (SAFETY.md P2).
+// keepGone is the number of gone units that are remembered, for people who look and for applications that are owed
+// their departure (SAFETY.md P2).
 const keepGone = 64
 
-// Mourning is how long what a unit said is kept after nobody needs it any more
-// (SAFETY.md P2).
+// Mourning is the time for which the data of a unit is kept after it is needed no more (SAFETY.md P2).
 const Mourning = time.Hour
 
 // Number gives every pod its unit. A StatefulSet's pod has its ordinal; any

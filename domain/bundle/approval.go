@@ -23,7 +23,7 @@ const (
 
 // Approval is a person's approval of one plan.
 type Approval struct {
-	// PlanDigest is what is approved.
+	// PlanDigest identifies the plan that is approved.
 	PlanDigest string
 	// Confirmed are the objects whose end is confirmed.
 	Confirmed []ID
@@ -42,13 +42,13 @@ func DigestOfPlans(plans map[string]string) string {
 	return digest(texts...)
 }
 
-// Gate is what a plan has to pass.
+// Gate lists the checks that a plan has to pass.
 type Gate struct {
 	// Mode is Auto where it is empty.
 	Mode ApprovalMode
 	// Refused is why the policy refuses the plan; empty where it allows it.
 	Refused string
-	// FourEyes asks for an approval by somebody else than the Requester.
+	// FourEyes requires an approval by another person than the Requester.
 	FourEyes  bool
 	Requester string
 	Now       time.Time
@@ -78,9 +78,9 @@ func (e *RefusedError) Error() string { return e.Message }
 
 // The reasons for which a plan is not approved, besides those that hold it.
 const (
-	// Conflicted: something of somebody else is in the way; no approval helps.
+	// Conflicted: an object of another owner is in the way; no approval helps.
 	Conflicted Reason = "Conflict"
-	// Unapproved: nobody has approved this plan.
+	// Unapproved: the plan has no approval.
 	Unapproved Reason = "WaitingForApproval"
 	// InUse: others have objects of a kind whose definition, or whose controller, would go.
 	InUse Reason = "InUse"
@@ -111,7 +111,7 @@ func Approve(p Plan, g Gate, approvals []Approval) error {
 	return nil
 }
 
-// conflicted says what of somebody else is in the way; setting is that of Conflict.Words.
+// conflicted returns an error that names the objects of other owners in the way; setting is that of Conflict.Words.
 func (p Plan) conflicted(setting string) error {
 	what := "1 conflict"
 	if n := len(p.Conflicts); n > 1 {
@@ -120,7 +120,7 @@ func (p Plan) conflicted(setting string) error {
 	return &RefusedError{Conflicted, fmt.Sprintf("cannot carry out the plan: %s: %s", what, p.Conflicts[0].Words(setting))}
 }
 
-// unconfirmed is the first hold of which not all is confirmed.
+// unconfirmed returns the first hold that is not wholly confirmed.
 func (p Plan) unconfirmed(approvals ...Approval) (h Hold, held bool) {
 	for _, h := range p.Holds {
 		if slices.ContainsFunc(h.Objects, func(id ID) bool { return !confirmed(approvals, id) }) {

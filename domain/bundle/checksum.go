@@ -20,8 +20,8 @@ var rolling = []string{"Deployment.apps", "StatefulSet.apps", "DaemonSet.apps"}
 // as a change of the template does. Jobs stay as they are: they would run again. namespace is
 // that of objects that name none. The objects of the argument are not changed.
 //
-// Who may read a template can try out guesses of what it reads: short Secrets that are all
-// that a workload reads should come from elsewhere than the bundle, as passwords should anyway.
+// A user who may read a template can try out guesses of the content: short Secrets that are all that a workload reads
+// should come from elsewhere than the bundle, as passwords should anyway.
 func Checksummed(objects []Object, namespace string) []Object {
 	in := func(id ID) ID {
 		if id.Namespace == "" {
@@ -53,7 +53,7 @@ func (o Object) held() string {
 	return string(text)
 }
 
-// checksummed returns a workload with the digest of what it reads of what is held.
+// checksummed returns a workload with the digest of those held objects that it reads.
 func (o Object) checksummed(id ID, held map[ID]string) Object {
 	path := podSpecs[id.kind()]
 	p := podReadings{workload: id, optional: true}

@@ -30,8 +30,8 @@ func (p Plan) Confirm(names ...string) (Approval, error) {
 // conflictsFlag is how a policy is chosen on a command line (Conflict.Words).
 const conflictsFlag = "--conflicts "
 
-// Blocked returns a RefusedError if something of somebody else is in the way of a plan:
-// then no approval helps. It names the flag that does.
+// Blocked returns a RefusedError if an object of another owner is in the way of a plan: then no approval helps. It
+// names the flag that does.
 func (p Plan) Blocked() error {
 	if len(p.Conflicts) == 0 {
 		return nil

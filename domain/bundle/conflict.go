@@ -25,10 +25,10 @@ type Conflict struct {
 	ID ID
 	// Holder is the program that manages the object; empty if none does, or if it is about fields.
 	Holder string
-	// Fields are what others manage otherwise, as path (manager).
+	// Fields lists the fields that others manage with other values, as path (manager).
 	Fields []string
-	// Cure is the policy with which it is none. Empty: the object could not become what the
-	// bundle says, whoever had it.
+	// Cure is the policy that resolves the conflict. Empty: the object could not become as the bundle has it, under
+	// any owner.
 	Cure ConflictPolicy
 	// Active is when the holder wrote the object, if it still does; else zero.
 	Active time.Time
@@ -62,7 +62,7 @@ func (d *drafting) contest(id ID, contested []Change) {
 	d.plan.Conflicts = append(d.plan.Conflicts, c)
 }
 
-// claim says what becomes of what somebody else has made (BUNDLES.md 5).
+// claim decides about an object that another owner has made (BUNDLES.md 5).
 func (d *drafting) claim(a Action, item Item, l Live, situation Situation, holder string) Action {
 	a.Why = managedBy(holder)
 	fixed := l.Immutable != "" || item.job()
@@ -87,8 +87,8 @@ func (d *drafting) claim(a Action, item Item, l Live, situation Situation, holde
 	return a
 }
 
-// cure is the policy with which an object of somebody else becomes part of the deployment:
-// what nobody claims needs more than to be adopted where a manager's field differs.
+// cure returns the policy by which an object of another owner becomes part of the deployment: one without an owner
+// needs more than adoption where a manager's field differs.
 func cure(l Live, situation Situation, fixed bool) ConflictPolicy {
 	switch {
 	case fixed:

@@ -91,7 +91,7 @@ func Compare(before, after Sequence) []Difference {
 // Expected returns the fields in which a live object differs from a wanted one, without a dry run.
 // It ignores defaults of the API server, and takes another spelling of a value for a difference.
 func Expected(live, wanted Object) []Change {
-	if label := wanted.At("metadata", "labels", DeploymentKey); label != nil { // a missing label is no drift
+	if label := wanted.At("metadata", "labels", DeploymentKey); label != nil { // a missing label is not drift
 		live = live.with(label, "metadata", "labels", DeploymentKey)
 	}
 	return shown(wanted.ID(), absent("", map[string]any(live), map[string]any(wanted.without("status"))))

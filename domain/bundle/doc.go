@@ -2,7 +2,7 @@
 // done, in which order, what waits for what, and which way leads back
 // (BUNDLES.md).
 //
-// Whoever carries it out makes five calls, and does between them what they say:
+// The caller makes five calls, and carries out between them what they return:
 //
 //	Order    rendered objects → a Sequence: phases, edges, names of Jobs
 //	NewPlan  Sequence + what is live + Record → a Plan: sorted actions, holds, conflicts, Digest
@@ -10,10 +10,9 @@
 //	Step     Plan + what is live → what to write now, what waits for what, done or failed
 //	Prune    Plan + what is live → what left the bundle and goes now, after the success
 //
-// A Record is what is stored between them: revisions, inventory, Jobs that ran. Each of
-// its methods returns the next Record, which is stored in one write before anything else
-// is done; so a process killed between any two writes goes on from what is stored
-// (BUNDLES.md 8). A caller does, over and over:
+// A Record is stored between them: revisions, inventory, Jobs that ran. Each of its methods returns the next Record,
+// which is stored in one write before anything else is done; so a process killed between any two writes goes on from
+// the stored one (BUNDLES.md 8). A caller repeats:
 //
 //	Proposed → NewPlan again, Plan.Changed, Approve → Record.Activate
 //	Active   → Step: Delete, Apply, Record.Complete → Record.Succeed or Record.Fail

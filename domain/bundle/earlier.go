@@ -43,7 +43,7 @@ func (r Record) Twin(v Revision) int {
 	return v.Content
 }
 
-// digestOf is what a revision consists of.
+// digestOf returns the digest of a revision's content.
 func (r Record) digestOf(number int) string {
 	for _, v := range r.Revisions {
 		if v.Number == number {

@@ -19,7 +19,7 @@ type Edge struct {
 	Why string
 }
 
-// graph is what Order finds out: items, and where each is by the name its author gave.
+// graph holds the findings of Order: items, and the position of each by the name that its author gave.
 type graph struct {
 	items  Sequence
 	places map[ID]int
@@ -109,8 +109,8 @@ func (g *graph) derive() {
 	}
 }
 
-// hooks are the webhooks that must be answered before anybody calls them. An author who
-// says a phase has others: a server may wait for its own configuration to trust it.
+// hooks returns the webhooks that must be answered before they are called. An author who names a phase has others: a
+// server may wait for its own configuration to trust it.
 func (i Item) hooks() any {
 	if i.Object.Annotation(PhaseKey) != "" {
 		return nil
@@ -149,8 +149,8 @@ func elements(at any) []Object {
 	return all
 }
 
-// settle moves each item to the phase of what it waits for, if that is later, and finds
-// its depth there. The error names each cycle.
+// settle moves each item to the phase of its latest dependency, if that is later, and finds its depth there. The
+// error names each cycle.
 func (g *graph) settle() error {
 	byID := map[ID]int{}
 	for i, item := range g.items {
@@ -207,7 +207,7 @@ func (s *settling) visit(i int) {
 	s.way = s.way[:len(s.way)-1]
 }
 
-// cycle says who waits for whom, from an item back to itself.
+// cycle returns an error with the path of waits from an item back to itself.
 func (s *settling) cycle(from int) error {
 	var names []string
 	edges := "annotation " + AfterKey

@@ -11,7 +11,7 @@ type Finding struct {
 	// Path leads to the field, behind the version: "v1.spec.size". Empty where it is about
 	// the definition as a whole.
 	Path string
-	// Reason is what is wrong, Cure what to do instead.
+	// Reason describes the fault, Cure the remedy.
 	Reason, Cure string
 }
 

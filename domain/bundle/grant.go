@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// Grant is a permission that a plan gives and that what it changes did not give before
-// (BUNDLES.md 9). Somebody may have had it from elsewhere.
+// Grant is a permission that a plan gives and that the state before it did not give (BUNDLES.md 9). The subject may
+// have it from elsewhere.
 type Grant struct {
-	// To is who gets it, in words: "ServiceAccount shop/web".
+	// To names the subject in words: "ServiceAccount shop/web".
 	To string
-	// Rule is what they may do, in Namespace alone; in all where that is empty.
+	// Rule is the permission, in Namespace alone; in all where that is empty.
 	Rule      Rule
 	Namespace string
-	// Bound says that it counts where somebody is bound to a role, which nobody looks up.
+	// Bound reports that the grant counts only where a subject is bound to the role, which is not looked up.
 	Bound bool
-	// Role allows it. Unknown says that nobody could read what that is.
+	// Role is the role that allows it. Unknown reports that it could not be read.
 	Role    ID
 	Unknown bool
 }
@@ -62,7 +62,7 @@ type granting struct {
 	found  []Grant
 }
 
-// grants returns what a plan would grant, by whom it is granted to, then by role.
+// grants returns the grants of a plan, ordered by subject, then by role.
 func (d *drafting) grants() []Grant {
 	g := granting{live: d.Live, wanted: map[ID]Object{}}
 	for _, item := range d.plan.Sequence {
@@ -107,8 +107,8 @@ func (g *granting) binding(item Item) {
 	}
 }
 
-// role adds what others get by a role: those to whom a bundle before, or somebody else,
-// has bound it, and those whose role gathers it by its labels.
+// role adds the grants that others get by a role: the subjects of bindings outside the bundle and of the bundle
+// before, and those whose role aggregates it by its labels.
 func (g *granting) role(item Item) {
 	before, after := rules(g.live[item.ID].Object), g.gathered(item.Object)
 	if g.live[item.ID].Object != nil {
@@ -135,7 +135,7 @@ func (g *granting) add(given Grant, before, after []Rule) {
 	}
 }
 
-// rules are what a role will allow; known is false where nobody could read that.
+// rules returns the rules that a role will have; known is false if they cannot be read.
 func (g *granting) rules(of ID) (after []Rule, known bool) {
 	if o, ours := g.wanted[of]; ours {
 		return g.gathered(o), true
@@ -165,8 +165,8 @@ func (g *granting) gathered(o Object) []Rule {
 // gathers reports whether a role has the rules of others by their labels.
 func (o Object) gathers() bool { return len(list(o.At("aggregationRule", "clusterRoleSelectors"))) > 0 }
 
-// selects reports whether an object has the labels of a selector. Expressions are
-// nobody's: no role is known to be gathered by one.
+// selects reports whether an object has the labels of a selector. Selectors with expressions are ignored: no role is
+// known to be aggregated by one.
 func selects(selector map[string]any, o Object) bool {
 	labels, _ := selector["matchLabels"].(map[string]any)
 	for key, value := range labels {
@@ -198,23 +198,23 @@ func refers(o Object) ID {
 	return id
 }
 
-// everybody are groups that are more than their names say.
+// everyone lists the groups that are larger than their names suggest.
 //
 //nolint:gochecknoglobals // a table
-var everybody = map[string]string{
+var everyone = map[string]string{
 	"Group system:authenticated":   "all users who can log in (Group system:authenticated)",
 	"Group system:unauthenticated": "all users, without logging in (Group system:unauthenticated)",
 	"Group system:serviceaccounts": "every ServiceAccount (Group system:serviceaccounts)",
 }
 
-// subjects are those to whom a binding gives its role, in words.
+// subjects returns the subjects of a binding, in words.
 func subjects(o Object) []string {
 	var found []string
 	for _, one := range list(o.At("subjects")) {
 		fields, _ := one.(map[string]any)
 		s := Object(fields)
 		text := s.Text("kind") + " " + strings.TrimPrefix(s.Text("namespace")+"/"+s.Text("name"), "/")
-		found = append(found, cmp.Or(everybody[text], text))
+		found = append(found, cmp.Or(everyone[text], text))
 	}
 	return found
 }

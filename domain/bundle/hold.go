@@ -55,7 +55,7 @@ func (h Hold) Words() string {
 // defaultDeletions is how many objects may leave without a person.
 const defaultDeletions = 10
 
-// costly are kinds whose objects take with them what cannot be had back.
+// costly lists kinds whose objects take data with them that cannot be restored.
 //
 //nolint:gochecknoglobals // a table
 var costly = []string{"Namespace", "PersistentVolume", "PersistentVolumeClaim", definition}
@@ -68,7 +68,7 @@ func (d *drafting) confirms(id ID) bool {
 
 func (d *drafting) prunes(id ID) Pruning { return Pruning(d.Live[id].Object.Annotation(PruneKey)) }
 
-// Entry is what is remembered of an object that the deployment may have made.
+// Entry records an object that the deployment may have made.
 type Entry struct {
 	ID, Origin ID
 	Phase      Phase

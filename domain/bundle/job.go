@@ -82,8 +82,8 @@ func (p RunPolicy) idle(changes int) string {
 	return "has already run"
 }
 
-// run is what is recorded when a Job has completed: who runs once is known by the name
-// that its author gave it, others by that under which they ran.
+// run returns the identity that is recorded when a Job has completed: the name that its author gave it if it runs
+// once, else the name under which it ran.
 func (i Item) run() ID {
 	if i.Run == Once {
 		return i.Origin
@@ -91,8 +91,8 @@ func (i Item) run() ID {
 	return i.ID
 }
 
-// ended reports how a live Job has ended: "Complete", "Failed", or "" while it has not.
-// Whoever looks at pods alone takes a Job that runs for one that is ready.
+// ended reports how a live Job has ended: "Complete", "Failed", or "" while it has not. Pods alone do not show it: a
+// Job that runs looks like one that is ready.
 func ended(o Object) string {
 	for _, c := range list(o.At("status", "conditions")) {
 		fields, _ := c.(map[string]any)

@@ -13,7 +13,7 @@ type Lack struct {
 	ID ID
 	// Keys are those that are missing, sorted; none where it is enough that it is there.
 	Keys []string
-	// Readings are who needs that.
+	// Readings lists the workloads that need it.
 	Readings []Reading
 	// There says that the cluster has the object, Own that the bundle has it.
 	There, Own bool
@@ -93,7 +93,7 @@ func (l Lack) String() string {
 	return fmt.Sprintf("%s: %s%s", what, l.Cure(), strings.Join(by, ""))
 }
 
-// Cure is what a person does about it: a command, where one does.
+// Cure returns the remedy: a command, if one helps.
 func (l Lack) Cure() string {
 	kind := strings.ToLower(l.ID.Kind)
 	switch {
@@ -137,13 +137,13 @@ func (l Lack) by(field string) bool {
 	return slices.ContainsFunc(l.Readings, func(n Reading) bool { return strings.HasSuffix(n.Field, "."+field) })
 }
 
-// expected are the kinds of what may be missing.
+// expected lists the kinds that may be missing.
 //
 //nolint:gochecknoglobals // a table
 var expected = []string{"ConfigMap", "Secret", "ServiceAccount"}
 
-// Expecting returns the lacks but for those that somebody expects to be made while it is
-// installed, each named as Kind/name or Kind/namespace/name.
+// Expecting returns the lacks without those that a user expects to be made during the installation, each named as
+// Kind/name or Kind/namespace/name.
 func Expecting(lacks []Lack, names ...string) ([]Lack, error) {
 	rest := slices.Clone(lacks)
 	for _, name := range names {

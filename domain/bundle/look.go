@@ -1,16 +1,15 @@
 package bundle
 
-// Look is what is asked of a cluster.
+// Look is a query about a cluster.
 type Look struct {
-	// Compare are the objects as they would be applied, of which is asked what that changes.
+	// Compare lists the objects as they would be applied, to find the changes.
 	Compare []Object
 	// Before are objects as this deployment applied them last: what differs there from what
 	// is live was its own.
 	Before map[ID]Object
-	// Read are objects of which only is asked how they are.
+	// Read lists objects that are only read.
 	Read []ID
-	// Preflight asks of what is not there whether it could be created, and what the account
-	// that asks lacks to carry all of it out.
+	// Preflight asks whether missing objects could be created, and which permissions the account lacks for all of it.
 	Preflight bool
 	// Aside are objects of others that explain what is granted. A preflight reads them, and
 	// what it may not read is left out.
@@ -24,15 +23,15 @@ type Look struct {
 	Uses bool
 }
 
-// Seen is what a look at a cluster has shown.
+// Seen is the result of a look at a cluster.
 type Seen struct {
 	Live map[ID]Live
 	// Refused are the objects that the API server would not take, and why.
 	Refused map[ID]error
 }
 
-// Look asks for all objects of a sequence and of the inventory, with what is applied
-// compared: all that a plan needs. before is what was applied last.
+// Look returns the query for all objects of a sequence and of the inventory, with those applied compared: all that a
+// plan needs. before is the sequence applied last.
 func (s Sequence) Look(owner string, r Record, before Sequence) Look {
 	look := Look{Before: map[ID]Object{}, Aside: s.aside(), Kept: map[ID]bool{}, Adopted: map[ID]bool{}}
 	asked := map[ID]bool{}

@@ -80,7 +80,7 @@ func stopped() []Meaning {
 	}
 }
 
-// carried are the reasons of what was carried out, and of conditions that are as they should be.
+// carried returns the reasons of steps that were carried out, and of conditions that are as they should be.
 func carried() []Meaning {
 	return []Meaning{
 		{Sourced, string(Sourced), "the content is fetched", ""},

@@ -14,8 +14,7 @@ var references = map[string]string{
 	"persistentVolumeClaim": "PersistentVolumeClaim",
 }
 
-// host is what may be the name of a Service in a text: what stands before it, name,
-// namespace, domain and port.
+// host matches what may be the name of a Service in a text: the text before it, name, namespace, domain and port.
 var host = regexp.MustCompile(`(//|@|^|[\s=,"'])([a-z][a-z0-9-]*)(?:\.([a-z0-9-]+))?(\.svc[a-z0-9.-]*)?(:[0-9]+)?`)
 
 // named adds edges from a Job to all of the bundle that it names.

@@ -9,7 +9,7 @@ import (
 
 // Item is an object in its place.
 type Item struct {
-	// Object is what is applied, but for the marks of its owner. A Job has its suffix.
+	// Object is the object as applied, without the marks of its owner. A Job has its suffix.
 	Object Object
 	ID     ID
 	// Origin is the name that the author gave it; of a Job without the suffix.

@@ -30,7 +30,7 @@ const (
 	Jobs
 )
 
-// phaseNames are what people write and read, in the order of the phases.
+// phaseNames are the words that people write and read, in the order of the phases.
 //
 //nolint:gochecknoglobals // a table
 var phaseNames = []string{
@@ -52,7 +52,7 @@ func ParsePhase(text string) (Phase, error) {
 	return Phase(at), err
 }
 
-// word finds what somebody wrote among the words that there are.
+// word returns the index of a text among the known words.
 func word(text string, known []string) (int, error) {
 	for i, w := range known {
 		if w == text {
@@ -116,8 +116,8 @@ func (id ID) kind() string {
 	return id.Kind + "." + id.Group
 }
 
-// DefaultPhase returns the phase of a kind for which nobody says another. What no
-// table knows, and what a definition of the bundle itself defines, is a custom resource.
+// DefaultPhase returns the phase of a kind whose author names none. A kind that no table has, or that a definition of
+// the bundle itself defines, is a custom resource.
 func DefaultPhase(id ID) Phase {
 	if phase, known := phases[id.kind()]; known {
 		return phase

@@ -42,7 +42,7 @@ func parsePick(path string) (p pick, rest string, err error) {
 	return p, rest, err
 }
 
-// brackets takes what stands in the first pair of brackets. Those in quotes are no end.
+// brackets returns the content of the first pair of brackets. Quoted ones are skipped.
 func brackets(path string) (inside, rest string, closed bool) {
 	if !strings.HasPrefix(path, "[") {
 		return "", "", false
@@ -91,8 +91,8 @@ func parseKeys(text string) (map[string]string, error) {
 	return keys, nil
 }
 
-// takes reports whether an element is chosen. A field that it lacks has its default, which
-// nobody knows here: it is chosen if another one agrees and none differs.
+// takes reports whether an element is chosen. A field that it lacks has its default, which is unknown here: the
+// element is chosen if another field agrees and none differs.
 func (p pick) takes(at int, one any) bool {
 	fields, _ := one.(map[string]any)
 	agree := 0

@@ -5,10 +5,9 @@ import (
 	"fmt"
 )
 
-// Place gives each object that needs one the namespace of its deployment, and takes
-// namespaces from what belongs to the whole cluster. namespaced tells of a kind which it
-// is, and known is false for kinds that the cluster does not have; of those the bundle's own
-// definitions tell, and what nobody knows stays as it is.
+// Place gives each namespaced object the namespace of its deployment, and removes namespaces from objects of the
+// whole cluster. namespaced reports the scope of a kind; known is false for kinds that the cluster does not have. The
+// bundle's own definitions give the scope of those; objects of unknown kinds stay as they are.
 func Place(objects []Object, namespace string, namespaced func(group, kind string) (namespaced, known bool, err error)) ([]Object, error) {
 	own := map[ID]bool{}
 	for _, o := range objects {
@@ -40,9 +39,8 @@ func Place(objects []Object, namespace string, namespaced func(group, kind strin
 	return placed, nil
 }
 
-// encoded moves what a Secret says in clear text to where it is stored: only there can
-// it be compared with what is live. The error names a field that is no text, and not what
-// is in it (BUNDLES.md 10).
+// encoded moves the clear text of a Secret to the field where it is stored, since only there it can be compared with
+// the live one. The error names a field that is not a text, without its value (BUNDLES.md 10).
 func (o Object) encoded() (Object, error) {
 	if o.ID().kind() != "Secret" {
 		return o, nil

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Verb is what is done with an object.
+// Verb is the kind of change to an object.
 type Verb string
 
 // The verbs of a plan.
@@ -19,7 +19,7 @@ const (
 	Take     Verb = "take"
 	Recreate Verb = "recreate"
 	Delete   Verb = "delete"
-	// Keep lets go of what has left the bundle: it stays where it is.
+	// Keep releases an object that has left the bundle: it stays where it is.
 	Keep Verb = "keep"
 	// GiveBack leaves an adopted object as it was before.
 	GiveBack Verb = "give back"
@@ -30,7 +30,7 @@ const (
 	None Verb = "none"
 )
 
-// Action is what a plan does with one object.
+// Action is the change that a plan makes to one object.
 type Action struct {
 	Verb  Verb
 	ID    ID
@@ -42,7 +42,7 @@ type Action struct {
 	Changes []Change
 	// Force are the paths of fields that are taken from other managers, and no others.
 	Force []string
-	// Replaces is the UID of what is deleted before it is created anew.
+	// Replaces is the UID of the object that is deleted before it is created anew.
 	Replaces string
 	// Follows is the workload that is deleted before this one is created; zero where there is none.
 	Follows ID
@@ -76,7 +76,7 @@ type Intent struct {
 	// MaxDeletions is how many objects may leave without a person; 10 where it is 0, and
 	// none where it is negative.
 	MaxDeletions int
-	// Uninstall says that nothing shall be left: the sequence is empty on purpose.
+	// Uninstall reports that everything is to go: the sequence is empty on purpose.
 	Uninstall bool
 	// Skip names Jobs that an uninstallation does not run.
 	Skip []Target
@@ -86,7 +86,7 @@ type Intent struct {
 	Now time.Time
 }
 
-// Plan is what would be done, and all that somebody approves.
+// Plan lists the changes that a deployment would make, and everything else that its approval covers.
 type Plan struct {
 	Cluster, UID, Owner string
 	// Base is the revision that it changes, the last healthy one; 0 for none.
@@ -101,7 +101,7 @@ type Plan struct {
 	Unverified []Unverified
 	// Grants are the permissions that it gives.
 	Grants []Grant
-	// Refused is what a policy says against it, if somebody has asked one.
+	// Refused lists the objections of a policy, if one was consulted.
 	Refused []Refusal
 	// ManifestDigest is that of the objects, Digest that of the plan.
 	ManifestDigest, Digest string

@@ -17,8 +17,8 @@ func (s Sequence) Digest() string {
 	return digest(texts...)
 }
 
-// approved is what somebody approves: all that the planDigest is made of. Versions of
-// live objects are not in it: the list of actions is.
+// approved holds all that an approval covers and the planDigest is made from. Versions of live objects are not in it:
+// the list of actions is.
 type approved struct {
 	Cluster, UID string
 	Base, Back   int
@@ -80,7 +80,7 @@ func (p Plan) lines(named func(ID) string) []string {
 // ChangedError says that what would be done now is not what was planned: an approval of
 // the plan is void.
 type ChangedError struct {
-	// Differences are what is planned no more and what is new, in words.
+	// Differences lists in words what is no longer planned and what is new.
 	Differences []string
 }
 

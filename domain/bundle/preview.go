@@ -15,7 +15,7 @@ type Preview struct {
 	// Actions are in the order in which they are done, with those that change nothing.
 	Actions []PreviewAction `json:"actions"`
 	Grants  []PreviewGrant  `json:"grants"`
-	// Unverified is what no dry run could show.
+	// Unverified lists the objects that a dry run could not check.
 	Unverified []PreviewUnverified `json:"unverified"`
 	Holds      []PreviewHold       `json:"holds"`
 	// Conflicts are in words.
@@ -24,8 +24,7 @@ type Preview struct {
 	Refused []Refusal `json:"refused"`
 }
 
-// PreviewObject names an object. The core group, and the namespace of what belongs to the
-// whole cluster, are empty.
+// PreviewObject names an object. The core group, and the namespace of an object of the whole cluster, are empty.
 type PreviewObject struct {
 	Group     string `json:"group"`
 	Kind      string `json:"kind"`
@@ -33,7 +32,7 @@ type PreviewObject struct {
 	Name      string `json:"name"`
 }
 
-// PreviewAction is what is done with one object.
+// PreviewAction is the change to one object.
 type PreviewAction struct {
 	PreviewObject
 
@@ -54,7 +53,7 @@ type PreviewChange struct {
 	Path   string `json:"path"`
 	Before string `json:"before"`
 	After  string `json:"after"`
-	// Manager is who set what is there; empty for this deployment.
+	// Manager names the manager of the live value; empty for this deployment.
 	Manager string `json:"manager"`
 }
 
@@ -71,7 +70,7 @@ type PreviewGrant struct {
 	// Namespace is empty for all, and Bound says that it counts where they are bound.
 	Namespace string `json:"namespace"`
 	Bound     bool   `json:"bound"`
-	// Everything says that there is nothing more to give; Unknown that nobody could read the role.
+	// Everything reports that the grant has no limit; Unknown that the role could not be read.
 	Everything bool `json:"everything"`
 	Unknown    bool `json:"unknown"`
 }
@@ -137,7 +136,7 @@ func (g Grant) preview() PreviewGrant {
 
 func listed(texts []string) []string { return append([]string{}, texts...) }
 
-// Remarks are what a person should know of the action besides its verb; empty for nothing.
+// Remarks returns what a person should know of the action besides its verb; empty for nothing.
 func (a PreviewAction) Remarks() []string {
 	var all []string
 	if a.Why != "" {

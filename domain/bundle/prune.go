@@ -4,11 +4,11 @@ import (
 	"fmt"
 )
 
-// Pruned is what becomes of what left the bundle, and what it waits for.
+// Pruned reports what was decided about objects that left the bundle, and what they wait for.
 type Pruned struct {
 	// Delete is to be deleted now.
 	Delete []Deletion
-	// Waits are what is not deleted yet, or will not be, and why.
+	// Waits lists the objects that are not deleted yet, or will not be, and why.
 	Waits []Wait
 	// Gone is to be forgotten (Record.Drop).
 	Gone []ID
@@ -17,10 +17,10 @@ type Pruned struct {
 // Done reports whether nothing is left to do or to wait for.
 func (p Pruned) Done() bool { return len(p.Delete) == 0 && len(p.Waits) == 0 && len(p.Gone) == 0 }
 
-// Prune says what goes now of what the plan deletes, after its revision has succeeded, or
-// at once where all is uninstalled: in reverse order, each phase when the later ones are
-// gone, definitions last. Finalizers are waited for and never taken away. What could not be
-// deleted stays in the inventory and comes again (BUNDLES.md 3 and 7).
+// Prune returns the objects to delete now of those that the plan deletes, after its revision has succeeded, or at
+// once if everything is uninstalled: in reverse order, each phase when the later ones are gone, definitions last. It
+// waits for finalizers and never removes them. An object that could not be deleted stays in the inventory and is
+// tried again (BUNDLES.md 3 and 7).
 func Prune(p Plan, r Record, live map[ID]Live) Pruned {
 	planned := map[ID]Action{}
 	for _, a := range p.Actions {
@@ -39,7 +39,7 @@ func Prune(p Plan, r Record, live map[ID]Live) Pruned {
 			out.delete(e, l, &Original{ID: e.ID})
 			continue
 		case !planned[e.ID].ends(r.Originals.of(e.ID)):
-			continue // nobody has agreed to it: the next plan says so
+			continue // it is not approved: the next plan reports it
 		case before != nil && (before.turn() != e.turn() || before.Depth != e.Depth):
 			out.wait(e, "waits for the deletion of "+before.ID.String())
 			continue

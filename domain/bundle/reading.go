@@ -10,9 +10,9 @@ import (
 // workload does not start.
 type Reading struct {
 	ID ID
-	// Key is what must be in it; empty where it is enough that it is there.
+	// Key is the key that must be in it; empty if its existence is enough.
 	Key string
-	// Workload is who reads it, Field what says so.
+	// Workload is the reader, Field the field that names the object.
 	Workload ID
 	Field    string
 }
@@ -118,8 +118,7 @@ func (o Object) below(path ...string) Object {
 	return fields
 }
 
-// makers are kinds of which an object makes a Secret, and where it says which: the first
-// place that has a name counts.
+// makers lists kinds whose objects make a Secret, and the fields with its name: the first field with a value counts.
 //
 //nolint:gochecknoglobals // a table
 var makers = map[string][][]string{

@@ -24,7 +24,7 @@ const (
 	ConfigMaps Origin = "configMaps"
 	// Local is a folder or an archive on the machine.
 	Local Origin = "local"
-	// Builtin is what the program itself holds: Orcon's own manifests.
+	// Builtin is content of the program itself: Orcon's own manifests.
 	Builtin Origin = "builtin"
 )
 
@@ -46,14 +46,13 @@ type Reference struct {
 	// Version is a tag or a branch, which may come to mean something else; "" is the
 	// default one.
 	Version string
-	// Digest is what the content must be: "sha256:…", or a commit for git; "" is
-	// whatever is there.
+	// Digest identifies the required content: "sha256:…", or a commit for git; "" accepts any.
 	Digest string
 	// Folder is the part of the content that is meant; "" is all.
 	Folder string
 }
 
-// forms is told where a reference has none.
+// forms lists the forms of references, for messages.
 const forms = "oci://, git+https://, git+ssh://, https://, http://, graphql+https://, configmaps:, builtin: or a path"
 
 // ParseReference reads a reference. Errors repeat it without what may be a password.
@@ -213,7 +212,7 @@ func (r Reference) checkLocation() error {
 	return nil
 }
 
-// checkNames refuses what is no name, or no list of names.
+// checkNames refuses an invalid name or list of names.
 func (r Reference) checkNames() error {
 	what := map[Origin]string{ConfigMaps: "ConfigMap", Builtin: "variant"}[r.Origin]
 	for name := range strings.SplitSeq(r.Location, ",") {
@@ -264,9 +263,8 @@ func (r Reference) String() string {
 	return text
 }
 
-// Pinned returns an error with the cure if the reference may mean other content
-// tomorrow. Folders, objects of the cluster, and what the program holds, are what they are
-// when they are read.
+// Pinned returns an error with the cure if the reference may mean other content tomorrow. Folders, objects of the
+// cluster and the program's own content are read as they are.
 func (r Reference) Pinned() error {
 	if r.Digest != "" || r.Origin == Local || r.Origin == ConfigMaps || r.Origin == Builtin {
 		return nil

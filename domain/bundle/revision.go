@@ -39,8 +39,8 @@ func (r Revision) back() bool { return r.Content != r.Number }
 type Record struct {
 	// Revisions are in the order of their numbers.
 	Revisions []Revision
-	// Inventory is what the deployment may have made and what is not known to be gone.
-	// An object is in it before it is written.
+	// Inventory lists the objects that the deployment may have made and that are not known to be gone. An object is
+	// in it before it is written.
 	Inventory []Entry
 	// Completed are the runs of Jobs that were seen complete.
 	Completed []ID
@@ -79,8 +79,8 @@ func (r Record) Last() Revision {
 	return r.Revisions[len(r.Revisions)-1]
 }
 
-// Begun returns the newest revision that was begun, which is what is applied, wholly or in
-// part; the zero one where there is none.
+// Begun returns the newest revision that was begun, which is applied, wholly or in part; the zero one if there is
+// none.
 func (r Record) Begun() Revision {
 	for _, v := range slices.Backward(r.Revisions) {
 		if v.Begun {
@@ -217,7 +217,7 @@ func (r Record) Complete(runs ...ID) Record {
 	return r
 }
 
-// completed reports whether a Job has run as often as it shall.
+// completed reports whether a Job has run as often as required.
 func (r Record) completed(i Item) bool { return slices.Contains(r.Completed, i.run()) }
 
 // Succeed ends the active revision well. What was before it is superseded.
@@ -237,8 +237,8 @@ func (r Record) Succeed() (Record, error) {
 	}), nil
 }
 
-// Fail ends the active revision and puts its content in quarantine. A way back that
-// fails is no reason to doubt what once was healthy.
+// Fail ends the active revision and puts its content in quarantine. A failing way back does not discredit content
+// that once was healthy.
 func (r Record) Fail(why string) (Record, error) {
 	last := r.Last()
 	if last.State != StateActive {
@@ -255,7 +255,7 @@ func (r Record) Fail(why string) (Record, error) {
 	}), nil
 }
 
-// Release takes a content out of quarantine: somebody has removed what made it fail.
+// Release takes a content out of quarantine, after a user has removed the cause of its failure.
 func (r Record) Release(manifestDigest string) Record {
 	r.Quarantined = slices.DeleteFunc(slices.Clone(r.Quarantined), func(d string) bool { return d == manifestDigest })
 	return r
@@ -273,8 +273,8 @@ func (r Record) WayBack() (content int, found bool) {
 	return content, content > 0
 }
 
-// Return begins the way back as the next revision: the approval of what failed covers it.
-// The error names what is in the way.
+// Return begins the way back as the next revision: the approval of the failed one covers it. The error names the
+// obstacle.
 func (r Record) Return(p Plan, now time.Time) (Record, error) {
 	if content, found := r.WayBack(); !found || content != p.Back {
 		return r, fmt.Errorf("cannot go back to the content of revision %d: %w", p.Back, errState)

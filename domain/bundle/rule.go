@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Rule is what a role allows: verbs on resources of groups, or on URLs that are none.
+// Rule is a permission of a role: verbs on resources of groups, or on URLs outside them.
 type Rule struct {
 	// Verbs, Groups and Resources may be "*" for all; the core group is empty.
 	Verbs, Groups, Resources []string

@@ -32,7 +32,7 @@ type Live struct {
 	Log Log
 	// Since is since when that has been so, and the last progress. Zero: no deadline.
 	Since time.Time
-	// Restarts is how often a container of what is applied now has crashed, at most.
+	// Restarts is the highest count of crashes of a container that is applied now.
 	Restarts int
 	// Used are objects of others that exist only with it, those of a definition, or that only it can
 	// end. It is not deleted while there are any.

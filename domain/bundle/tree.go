@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 )
 
-// The limits of a tree. They bound what a source can make anybody keep in memory.
+// The limits of a tree. They bound the memory that a source can occupy.
 const (
 	// MaxFiles is how many files a tree may have.
 	MaxFiles = 10_000
@@ -33,9 +33,8 @@ type Tree struct {
 	bytes   int
 }
 
-// File is one file of a tree. Of its mode a tree keeps what content can mean: whether
-// it may be executed. What a umask or an archiver made of the rest differs from one
-// machine to another.
+// File is one file of a tree. The tree keeps one bit of its mode, because it may matter to content: whether it may be
+// executed. The rest, made by a umask or an archiver, differs from one machine to another.
 type File struct {
 	Content    []byte
 	Executable bool
@@ -141,7 +140,7 @@ func (t *Tree) Paths() []string {
 // sorted returns the paths of files and links, sorted.
 func sorted(files map[string]File) []string { return slices.Sorted(maps.Keys(files)) }
 
-// Links returns what lies in the tree and is no file, by its path.
+// Links returns the entries of the tree that are not files, by their paths.
 func (t *Tree) Links() map[string]string {
 	links := map[string]string{}
 	for name, f := range t.files {

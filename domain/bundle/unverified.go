@@ -2,7 +2,7 @@ package bundle
 
 import "slices"
 
-// Unverified is what no dry run can show yet.
+// Unverified is an object that no dry run can check yet.
 type Unverified struct {
 	ID ID
 	// After is the phase after which it can be.
@@ -14,8 +14,8 @@ func (d *drafting) unverified(id ID, after Phase, why string) {
 	d.plan.Unverified = append(d.plan.Unverified, Unverified{ID: id, After: after, Why: why})
 }
 
-// judges notes what webhooks of the bundle, which nobody could ask yet, will judge: what is
-// written after them and in one of their groups.
+// judges notes the objects that webhooks of the bundle, which cannot be called yet, will judge: those written after
+// them and in one of their groups.
 func (d *drafting) judges() {
 	for _, hook := range d.plan.Sequence {
 		if hook.Phase != Webhooks || d.Live[hook.ID].Object != nil {
@@ -30,7 +30,7 @@ func (d *drafting) judges() {
 	}
 }
 
-// judged are the groups of which a webhook configuration is asked.
+// judged returns the groups that a webhook configuration covers.
 func (o Object) judged() []string {
 	var groups []string
 	for _, hook := range list(o.At("webhooks")) {

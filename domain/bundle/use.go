@@ -46,7 +46,7 @@ func refusal(id ID, used []Use) string {
 	return strings.Join(lines, "\n")
 }
 
-// useNames lists the first of what may be very many.
+// useNames lists the first names of a list that may be very long.
 func useNames(uses []Use) string {
 	const few = 5
 	var all []string

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// Wanted is what somebody wants to have installed, as far as it can be wrong in itself.
+// Wanted is a request to install something, as far as it can be wrong in itself.
 type Wanted struct {
 	Name    string
 	Sources []WantedSource
-	// Format is a format's name; "" is what the content looks like.
+	// Format is a format's name; "" lets the content decide.
 	Format string
 	// Values says that values are given, Watch that namespaces to watch are, Parameters that parameters are.
 	Values, Watch, Parameters bool
@@ -19,7 +19,7 @@ type Wanted struct {
 	SkipHooks []string
 	// DependsOn are other deployments of the namespace.
 	DependsOn []string
-	// Ignores are fields that others shall set.
+	// Ignores lists fields that others are to set.
 	Ignores []Ignore
 	// Judged says that a policy approves, and Rules how many it has.
 	Judged bool
@@ -125,9 +125,9 @@ func (s WantedSource) Check() (field string, err error) {
 	return "destination", CheckPath(s.Destination)
 }
 
-// Waiters are the deployments that wait for a deployment, as far as it depends on them
-// itself: a circle in which everybody would wait for ever. dependsOn has what each waits
-// for. It returns the circle from the deployment back to itself, nil for none.
+// Waiters lists the deployments that wait for a deployment, as far as it depends on them itself: a circle in which
+// all would wait for ever. dependsOn has the dependencies of each. It returns the circle from the deployment back to
+// itself, nil for none.
 func Waiters(name string, dependsOn map[string][]string) []string {
 	seen := map[string]bool{}
 	var walk func(at string, way []string) []string

@@ -36,8 +36,8 @@ const (
 	NotInjected Type = "NotInjected"
 	// AgentFailed names a container that Orcon added to a pod and that does not run, and why.
 	AgentFailed Type = "AgentFailed"
-	// LeftOut names objects that declare something and take no part: another has
-	// the name, or it is not clear of which application they are (SAFETY.md A1).
+	// LeftOut names objects that declare something and are ignored: another has the name, or their application is not
+	// clear (SAFETY.md A1).
 	LeftOut Type = "LeftOut"
 	// GateCycle names applications that wait for each other (SAFETY.md I17).
 	GateCycle Type = "GateCycle"
@@ -62,10 +62,9 @@ const (
 	WritesLimited Type = "WritesLimited"
 	// CommitRefused names units whose transaction the API server refuses, or that was dropped, and why (TRUST.md T10).
 	CommitRefused Type = "CommitRefused"
-	// ApplicationStatus is what an application's workload says of how it is.
+	// ApplicationStatus is the status that an application's workload reports.
 	ApplicationStatus Type = "ApplicationStatus"
-	// RequirerStatus and ProviderStatus are what the sides of a relation say of how
-	// they are in it (RELATIONS.md L3).
+	// RequirerStatus and ProviderStatus are the statuses that the sides of a relation report (RELATIONS.md L3).
 	RequirerStatus Type = "RequirerStatus"
 	ProviderStatus Type = "ProviderStatus"
 	// SchemaViolated names fields of bags that do not fit their interface

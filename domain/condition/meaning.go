@@ -9,7 +9,7 @@ type Meaning struct {
 	Means, Cure string
 }
 
-// Sentence is what one condition type tells.
+// Sentence explains one condition type.
 type Sentence struct {
 	Type Type
 	// Of lists the kinds that have the condition.

@@ -10,8 +10,8 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 )
 
-// Read returns a copy of a bag, if the unit may read it and it is there
-// (RELATIONS.md P). A bag that nobody has written is empty. An error is an *Error.
+// Read returns a copy of a bag, if it exists and the unit may read it (RELATIONS.md P). A bag that was never written
+// is empty. An error is an *Error.
 func Read(s Snapshot, at Address) (Bag, error) {
 	r, err := s.find(at)
 	if err != nil {
@@ -120,7 +120,7 @@ func (r *Relation) applications(of Unit) []string {
 	return []string{of.Application, r.Remote}
 }
 
-// name is what tools call the relation.
+// name returns the relation's name in tools.
 func (r *Relation) name() string { return fmt.Sprintf("%s:%d", r.Endpoint, r.ID) }
 
 func forbidden(verb string, at Address, who string) error {

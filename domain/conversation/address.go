@@ -2,7 +2,7 @@ package conversation
 
 import "strings"
 
-// Address names one bag: of which relation, and whose.
+// Address names one bag by its relation and its writer.
 type Address struct {
 	// Relation is the UID; empty for what is said in all relations of an endpoint.
 	Relation string `json:"relation,omitempty"`

@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// After remembers that an event was handled, with what the snapshot showed while
-// it was: a bag that changed meanwhile is announced again (RELATIONS.md V3). Save
-// it before the next event; who cannot is told the same event once more.
+// After records that an event was handled, with the snapshot of that time: a bag that changed meanwhile is announced
+// again (RELATIONS.md V3). Save the result before the next event; otherwise the same event is announced once more.
 func (m Memory) After(e Event, s Snapshot) Memory {
 	if e.Kind == Elected {
 		m.Leader, m.Term = true, s.Term
@@ -72,8 +71,8 @@ func (t Told) afterChanged(e Event, r *Relation, bags Bags) Told {
 	return t.hearing(map[Unit]Seen{*e.Unit: see(bag, bags)})
 }
 
-// afterDeparted forgets a unit. That it departed was only heard of where it did so
-// itself: who leaves has not handled it for its application (SAFETY.md E15).
+// afterDeparted forgets a unit. Its departure was announced only if it did not happen on this unit's own side: a unit
+// that leaves has not handled it for its application (SAFETY.md E15).
 func (t Told) afterDeparted(e Event) Told {
 	t.Members = maps.Clone(t.Members)
 	delete(t.Members, *e.Unit)

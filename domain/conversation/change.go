@@ -6,8 +6,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 )
 
-// Change is what one commit does to one bag, by whole keys, and the versions of
-// the bag before and after.
+// Change is the effect of one commit on one bag, by whole keys, with the versions of the bag before and after.
 type Change struct {
 	Address
 

@@ -20,9 +20,8 @@ type Departure struct {
 	OverSince time.Time
 }
 
-// Answer is what the handlers of a unit say of a departure: that they have handled
-// it, or that there was nothing to handle, since they never knew who departed. Since
-// is the departure's, for a unit of a StatefulSet may depart again.
+// Answer reports how the handlers of a unit ended for a departure: they handled it, or there was nothing to handle,
+// since they never knew the departed unit. Since is the departure's, for a unit of a StatefulSet may depart again.
 type Answer struct {
 	Unit    Unit
 	Since   time.Time

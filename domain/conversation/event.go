@@ -1,6 +1,6 @@
 package conversation
 
-// Kind is what happened.
+// Kind is the kind of an event.
 type Kind string
 
 // The kinds of events, as Juju names its hooks: <endpoint>-relation-<kind>, and of no
@@ -18,8 +18,7 @@ const (
 	SecretExpired Kind = "secret-expired"
 )
 
-// Event is one thing that a unit is told. After it was handled, Memory.After
-// remembers it.
+// Event is one announcement to a unit. After it was handled, Memory.After records it.
 type Event struct {
 	Kind Kind
 	// Relation is the UID of the relation; empty for Elected and of secrets.
@@ -40,9 +39,8 @@ type Event struct {
 	// Final is set on a Broken after which the relation never comes back
 	// (SAFETY.md E14).
 	Final bool
-	// Difference is what is new in the bag that changed (RELATIONS.md E10): the
-	// unit's, or without Unit the application's. A Joined has none, since the
-	// Changed that follows has it; that of a whole first join has the application's.
+	// Difference is the change of the bag (RELATIONS.md E10): the unit's, or without Unit the application's. A Joined
+	// has none, since the Changed that follows has it; that of a whole first join has the application's.
 	Difference Difference
 	// Joined lists all units of a first join that is delivered as one event, in
 	// order (RELATIONS.md E12); empty otherwise. Their bags are all new.

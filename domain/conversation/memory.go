@@ -12,31 +12,30 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 )
 
-// Memory remembers what a unit was told, over restarts, so that it is told the rest. The zero Memory was told nothing. It
-// is a value: what changes it returns another one.
+// Memory records the events that a unit has received, over restarts, so that it receives the rest. The zero Memory
+// has none. It is a value: each change returns another one.
 //
-// It has names and hashes, never a bag's values, and it is bounded: its part of a snapshot is no larger than the snapshot.
-// Beyond the snapshot it has at most maxUnknown relations, as many units in each, and as many secrets.
+// It has names and hashes, never a bag's values, and it is bounded: its part about a snapshot is at most as large as
+// the snapshot. Beyond the snapshot it has at most maxUnknown relations, as many units in each, and as many secrets.
 type Memory struct {
-	// Leader says that the unit was told that it leads, and still does; Term in
-	// which term, so that it is told of another also if it missed the time between.
+	// Leader reports that the unit has learnt of its leadership, and still leads; Term numbers the term, so that it
+	// learns of another also if it missed the time between.
 	Leader bool  `json:"leader,omitempty"`
 	Term   int64 `json:"term,omitempty"`
 	// Turn is the relation that had the last event (RELATIONS.md E9).
 	Turn Turn `json:"turn,omitzero"`
-	// Relations is what it was told of each, by UID.
+	// Relations holds the progress of each relation, by UID.
 	Relations map[string]Told `json:"relations,omitempty"`
-	// Secrets is what it was told of each, by ID.
+	// Secrets holds the progress of each secret, by ID.
 	Secrets map[string]ToldSecret `json:"secrets,omitempty"`
 }
 
-// maxUnknown is how many relations, and units of one, are remembered that the
-// snapshot does not mention. Absence is no end (SAFETY.md E13), but a memory that
-// only grows ends the agent. Tombstones last until they were handled, so that
-// this many are left over only where those were lost.
+// maxUnknown is the number of relations, and of units of one, that are remembered although the snapshot does not
+// mention them. Absence does not mean an end (SAFETY.md E13), but a memory that only grows ends the agent. Tombstones
+// last until they were handled, so that this many are left over only if those were lost.
 const maxUnknown = 256
 
-// Stage is how far a unit was told of a relation.
+// Stage is the progress of a unit in a relation.
 //
 //	        created           broken
 //	(none) ─────────▶ open ─────────▶ closed ──broken, final──▶ over
@@ -52,19 +51,18 @@ const (
 	Over   Stage = "over"
 )
 
-// Told is what a unit was told of one relation.
+// Told records the events of one relation that a unit has received.
 type Told struct {
 	ID    int   `json:"id,omitempty"`
 	Stage Stage `json:"stage,omitempty"`
 	// Acted is set if the final broken was handled while the unit led.
 	Acted bool `json:"acted,omitempty"`
-	// Members are the units that have joined, and what was told of their bags: a
-	// zero Seen is that of a unit whose bag is announced next (RELATIONS.md E2).
+	// Members are the units that have joined, with the last announced content of their bags: a zero Seen is that of a
+	// unit whose bag is announced next (RELATIONS.md E2).
 	Members map[Unit]Seen `json:"members,omitempty"`
-	// Application is what was told of the bag of the application.
+	// Application is the last announced content of the application's bag.
 	Application Seen `json:"application,omitzero"`
-	// Departed are the departures that were told, as long as their tombstones are
-	// there. In order.
+	// Departed lists the departures that were announced, as long as their tombstones exist. In order.
 	Departed []Unit `json:"departed,omitempty"`
 }
 
@@ -112,9 +110,8 @@ func (m Memory) Contents() []databag.Ref {
 	return all
 }
 
-// Observe takes note of a snapshot before anything is told of it: of what is no
-// event for this unit, since it did it itself, and of what may be forgotten. Call
-// it once with each new snapshot.
+// Observe takes note of a snapshot before its events are announced: it records changes that the unit made itself,
+// which are not events for it, and forgets obsolete entries. Call it once with each new snapshot.
 func (m Memory) Observe(s Snapshot) Memory {
 	m.Leader = m.Leader && s.Leader
 	m.Relations = maps.Clone(m.Relations)
@@ -131,8 +128,8 @@ func (m Memory) Observe(s Snapshot) Memory {
 	return m
 }
 
-// Suspended lists the UIDs of the suspended relations of a snapshot of which the unit has
-// nothing more to hear until they go on (RELATIONS.md L3).
+// Suspended lists the UIDs of the suspended relations of a snapshot that owe the unit no more events until they go on
+// (RELATIONS.md L3).
 func (m Memory) Suspended(s Snapshot) []string {
 	var all []string
 	for i := range s.Relations {
@@ -206,8 +203,8 @@ func (t Told) forget(r *Relation) Told {
 	return t
 }
 
-// ownsPeerBag reports whether what is in the application's bag among peers is no
-// news to the unit: it leads, or wrote it itself (RELATIONS.md E5, E8).
+// ownsPeerBag reports whether the unit knows the application's bag among peers without an event: it leads, or wrote
+// the bag itself (RELATIONS.md E5, E8).
 func ownsPeerBag(r *Relation, s *Snapshot) bool {
 	return r.Role == application.Peer && (s.Leader || r.OwnApplicationWriter == s.Unit)
 }

@@ -88,16 +88,16 @@ func (a *audience) first(rules ...func(*audience) (Event, bool)) (Event, bool) {
 	return Event{}, false
 }
 
-// closing reports whether the relation comes to an end for this unit: then all units depart, and none joins or changes. A
-// life that is not known is no end (SAFETY.md E13).
+// closing reports whether the relation comes to an end for this unit: then all units depart, and none joins or
+// changes. An unknown life does not mean an end (SAFETY.md E13).
 func (a *audience) closing() bool {
 	return a.relation.Life == Suspended || a.relation.Life == Ending || a.snapshot.Leaving != ""
 }
 
-// reopened is RELATIONS.md E1, for a relation that the unit is not in: it is created, also where it was suspended before,
-// once the others see the unit (RELATIONS.md L2). An end before it was created concerns only the leader that inherits it,
-// also after it was over (TRUST.md T2); what ends for good while it was closed is told once more, since data may be
-// deleted only now (SAFETY.md E14).
+// reopened is RELATIONS.md E1, for a relation that the unit is not in: it is created, also if it was suspended
+// before, once the others see the unit (RELATIONS.md L2). An end before it was created concerns only the leader that
+// inherits it, also after it was over (TRUST.md T2); an end for good while it was closed is announced once more,
+// since data may be deleted only now (SAFETY.md E14).
 func (a *audience) reopened() (Event, bool) {
 	inherits := a.relation.End.inheritedBy(a.snapshot) && !a.told.Acted
 	switch {
@@ -272,7 +272,7 @@ func (a *audience) event(kind Kind) Event {
 	return Event{Kind: kind, Relation: r.UID, ID: r.ID, Endpoint: r.Endpoint, Application: r.Remote}
 }
 
-// lower returns the lower one of two units, the first of which may be missing.
+// lower returns the lower one of two units; the first may be missing.
 func lower(first *Unit, u Unit) *Unit {
 	if first == nil || u.Compare(*first) < 0 {
 		return &u

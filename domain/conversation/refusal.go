@@ -9,8 +9,8 @@ import (
 // about it (RELATIONS.md P4).
 type Refusal string
 
-// The refusals: what is related but not there, so try again later; what ended, so
-// never; what this unit may not do, but another may; what nobody may.
+// The refusals: a relation exists but has no data, so try again later; it has ended, so never; this unit may not do
+// it, but another may; no unit may.
 const (
 	NotYet    Refusal = "not-yet"
 	Gone      Refusal = "gone"
@@ -38,7 +38,7 @@ func (e *Error) Is(target error) bool {
 	return ok && other.Kind == e.Kind
 }
 
-// RefusalOf returns the kind of an error, or nothing if it is no refusal.
+// RefusalOf returns the kind of an error, or nothing for another error.
 func RefusalOf(err error) Refusal {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Kind

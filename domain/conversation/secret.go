@@ -17,26 +17,25 @@ type Secret struct {
 	Latest, Kept int
 	// Own says that the unit owns it; an application's is cared for by its leader.
 	Own bool
-	// Rotates is when its owner must make a new revision, and Expires when the latest
-	// ends; zero for never, and of what others own.
+	// Rotates is the time by which its owner must make a new revision, and Expires the end of the latest one; zero
+	// for never, and for secrets of other owners.
 	Rotates, Expires time.Time
 }
 
-// ToldSecret is what a unit was told of a secret.
+// ToldSecret records the events of a secret that a unit has received.
 type ToldSecret struct {
-	// Changed and Expired are the revisions that were told so last.
+	// Changed and Expired are the revisions that were announced last.
 	Changed int `json:"changed,omitempty"`
 	Expired int `json:"expired,omitempty"`
-	// Rotated is the time to rotate that was told last.
+	// Rotated is the time to rotate that was announced last.
 	Rotated time.Time `json:"rotated,omitzero"`
 	// Again is set if the secret has changed whatever its revision is, since the store went back (TRUST.md T6).
 	Again bool `json:"again,omitempty"`
 }
 
-// nextSecret returns the first event of a secret that is owed, in order of ID. Each
-// is told once: that there is a later revision than the one that is kept to, for each
-// such revision; that it is to be rotated, for each time that this is due; that the
-// latest revision has ended, for each revision.
+// nextSecret returns the first event of a secret that is owed, in order of ID. Each is announced once: a later
+// revision than the kept one, for each such revision; a rotation, for each time that it is due; the end of the latest
+// revision, for each revision.
 func nextSecret(m Memory, s *Snapshot) (Event, bool) {
 	if s.Leaving != "" {
 		return Event{}, false
@@ -60,8 +59,8 @@ func nextSecret(m Memory, s *Snapshot) (Event, bool) {
 	return Event{}, false
 }
 
-// secrets lists the secrets of which a unit may be owed an event, in order of ID. What
-// a relation grants is among them from when the unit was told of it on.
+// secrets lists the secrets that may owe an event to the unit, in order of ID. A secret that a relation grants is
+// among them once the relation was announced to the unit.
 func (m Memory) secrets(s *Snapshot) []Secret {
 	all := slices.Clone(s.Secrets)
 	for i := range s.Relations {
@@ -74,8 +73,8 @@ func (m Memory) secrets(s *Snapshot) []Secret {
 	return all
 }
 
-// introduced remembers that the unit was told of what a relation grants: by the event
-// that showed the reference, which it could then read.
+// introduced records that a granted secret was announced: by the event that showed the reference, since the unit
+// could read the secret from then on.
 func (m Memory) introduced(g Granted) Memory {
 	if g.ID == "" || m.Secrets[g.ID].Changed > 0 {
 		return m
@@ -83,7 +82,7 @@ func (m Memory) introduced(g Granted) Memory {
 	return m.told(g.ID, func(t *ToldSecret) { t.Changed = g.Revision })
 }
 
-// told is the memory with what was told of a secret changed.
+// told returns the memory with the record of a secret changed.
 func (m Memory) told(id string, change func(*ToldSecret)) Memory {
 	secrets := make(map[string]ToldSecret, len(m.Secrets)+1)
 	maps.Copy(secrets, m.Secrets)
@@ -110,8 +109,7 @@ func (s Snapshot) Wake() time.Time {
 	return wake
 }
 
-// afterSecret remembers that an event of a secret was handled, for what was true
-// when it was told.
+// afterSecret records that an event of a secret was handled, for the state at the time of its announcement.
 func (m Memory) afterSecret(e Event, s *Snapshot) Memory {
 	all := m.secrets(s)
 	i := slices.IndexFunc(all, func(secret Secret) bool { return secret.ID == e.Secret })

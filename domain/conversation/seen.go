@@ -9,9 +9,10 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 )
 
-// Seen remembers a bag as a unit was last shown it: its version, and of each value so much of a hash that a difference
-// can be found without the values. Of a bag with many or long keys it has the version alone, so that memory does not grow
-// with the bags of neighbours (TRUST.md U2): the content is kept elsewhere, and read for the next difference.
+// Seen remembers a bag as it was last shown to a unit: its version, and of each value enough of a hash that a
+// difference can be found without the values. For a bag with many or long keys it has the version alone, so that
+// memory does not grow with the bags of neighbours (TRUST.md U2): the content is kept elsewhere, and read for the
+// next difference.
 type Seen struct {
 	Version string            `json:"version,omitempty"`
 	Values  map[string]uint64 `json:"values,omitempty"`
@@ -39,7 +40,8 @@ func (s Seen) content() (databag.Ref, bool) {
 	return ref, s.Values == nil && !ref.Empty()
 }
 
-// differs reports whether a bag has another content than the one seen. To a unit that saw none an empty one is no news.
+// differs reports whether a bag has another content than the one seen. For a unit that has seen none, an empty one
+// does not differ.
 func (s Seen) differs(ref databag.Ref) bool {
 	return s.Version != ref.OrEmpty().Version && (s.Version != "" || !ref.Empty())
 }

@@ -105,8 +105,8 @@ type Relation struct {
 	Final bool
 	// End is the end as it is owed, of a relation that has ended (TRUST.md T2).
 	End Owing
-	// Units are the other units in scope, with their bags, in any order. Of a peer
-	// relation they are the other units of the application.
+	// Units are the other units in scope, with their bags, in any order. In a peer relation they are the other units
+	// of the application.
 	Units []Member
 	// Departed are the units that went out of scope for good: tombstones. A unit
 	// that is also in Units has come back, unless the relation has ended.
@@ -122,8 +122,8 @@ type Relation struct {
 	Reason, Message string
 	// Held reports whether a declaration of it has vanished (SAFETY.md L5).
 	Held bool
-	// Unseen says that nobody sees the unit in it yet, since its address is not known: it
-	// hears nothing before that, and finds its address when it does (RELATIONS.md L2).
+	// Unseen reports that the other units do not see the unit in it yet, since its address is unknown: it receives no
+	// events before that, and finds its address when it does (RELATIONS.md L2).
 	Unseen bool
 	// OwnBag is the unit's own bag.
 	OwnBag databag.Ref
@@ -134,9 +134,8 @@ type Relation struct {
 	OwnApplicationWriter Unit
 }
 
-// Granted is a Secret of somebody's that an application grants by reference: the
-// zero value for none (SAFETY.md S1). Its revisions have no readers that keep to one:
-// it is read as it is.
+// Granted is a user's Secret that an application grants by reference: the zero value for none (SAFETY.md S1). Readers
+// cannot keep to one of its revisions: it is read as it is.
 type Granted struct {
 	ID string
 	// Revision is the last one that was seen.

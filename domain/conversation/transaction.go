@@ -9,10 +9,9 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 )
 
-// Transaction is what a handler writes while it handles one event: it reads its
-// own writes, nobody else does. When it succeeds Commit says what to store; when
-// it fails the transaction is dropped, and nothing has happened (RELATIONS.md
-// E11).
+// Transaction collects the writes of a handler while it handles one event: only the handler reads them. When it
+// succeeds, Commit returns the changes to store; when it fails, the transaction is dropped, and nothing has happened
+// (RELATIONS.md E11).
 type Transaction struct {
 	snapshot Snapshot
 	// bags are the contents of those that were written, as they will be.
@@ -26,9 +25,9 @@ func Begin(s Snapshot) *Transaction {
 	return &Transaction{snapshot: s, bags: map[Address]Bag{}}
 }
 
-// BeginEvent starts the transaction of an event's handler. It may be told late, when
-// the relation has ended (RELATIONS.md E2, E4): what it says there is dropped then,
-// since nobody hears it, as in Juju. Refused, it could never handle the event.
+// BeginEvent starts the transaction of an event's handler. The event may come late, when the relation has ended
+// (RELATIONS.md E2, E4): writes there are dropped then, since they have no reader, as in Juju. If they were refused,
+// the event could never be handled.
 func BeginEvent(s Snapshot) *Transaction {
 	t := Begin(s)
 	t.late = true

@@ -51,7 +51,7 @@ type Event struct {
 	On []string
 	// Meaning is one sentence.
 	Meaning string
-	// Cure is what a person can do; empty where nothing has to be done.
+	// Cure is the remedy; empty where nothing has to be done.
 	Cure string
 }
 

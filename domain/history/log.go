@@ -65,12 +65,10 @@ type Log struct {
 	Entries []Entry
 }
 
-// Append returns the log with one more entry, which says who, why and when, and
-// gets the next sequence, what makes one content of the bag of another, and a time
-// that is not before the last. The values of secret fields are kept in no entry,
-// also of what came before they were known to be secret. The oldest entries are
-// dropped where there are too many, or too large ones: a bag that takes all the room of its object
-// has an empty log. What changes nothing adds nothing.
+// Append returns the log with one more entry: who, why and when. It gets the next sequence, the difference between
+// the two contents of the bag, and a time that is not before the last. No entry holds values of secret fields, even
+// of contents before they were known to be secret. The oldest entries are dropped if there are too many, or too large
+// ones: a bag that fills its object has an empty log. A change that changes nothing adds nothing.
 func (r Log) Append(e Entry, before, after conversation.Bag, secret []string) Log {
 	change := conversation.Compare(e.Address, before, after)
 	if change.Before == change.After {

@@ -22,8 +22,7 @@ type Replayed struct {
 	// Bag are the keys that entries name and that are there at the end. A value that
 	// the log does not keep is empty.
 	Bag conversation.Bag `json:"data"`
-	// Version is that of the bag with all its keys and values; empty where nothing is
-	// replayed of what was said.
+	// Version is that of the bag with all its keys and values; empty if nothing is replayed.
 	Version string `json:"version"`
 }
 

@@ -52,7 +52,7 @@ type Membership struct {
 	Deadline time.Time
 	// Application is the name of its application; empty until that is certain.
 	Application string
-	// Ignored is why its workload takes part in nothing, with the cure: another has the
-	// name of the application, for example (SAFETY.md A1). Empty if it takes part.
+	// Ignored is why its workload is ignored, with the cure: another has the name of the application, for example
+	// (SAFETY.md A1). Empty if it is not.
 	Ignored string
 }

@@ -64,9 +64,9 @@ func (o Options) localVolumes() []string {
 }
 
 const (
-	// nobody is the agent's user where the pod asks for root, with which
-	// runAsNonRoot never starts (INJECTION.md I4).
-	nobody = 65532
+	// nonRoot is the agent's user where the pod asks for root, with which runAsNonRoot never starts (INJECTION.md
+	// I4).
+	nonRoot = 65532
 	// probeSeconds is how long one startup probe waits for the gate, which is
 	// not a limit: another one follows (INJECTION.md I16).
 	probeSeconds = 3600
@@ -79,7 +79,7 @@ const (
 // API; and to add it there it would call all webhooks again for each pod.
 const accountPath = "/var/run/secrets/kubernetes.io/serviceaccount"
 
-// The types below are what is written of Kubernetes' own, in its field names.
+// The types below are the written parts of Kubernetes' own, in its field names.
 type (
 	container struct {
 		Name            string          `json:"name"`
@@ -219,7 +219,7 @@ func (b *builder) handlers() container {
 	}
 	// An image of the author's is often one of root, which must not start here.
 	if b.pod.Spec.SecurityContext.RunAsUser == nil {
-		c.SecurityContext.RunAsUser = nobody
+		c.SecurityContext.RunAsUser = nonRoot
 	}
 	return c
 }
@@ -252,7 +252,7 @@ func agentSecurity(user *int64) securityContext {
 		SeccompProfile: seccompProfile{Type: "RuntimeDefault"},
 	}
 	if user != nil && *user == 0 {
-		security.RunAsUser = nobody
+		security.RunAsUser = nonRoot
 	}
 	return security
 }
@@ -352,8 +352,7 @@ const gateVariable = "ORCON_GATE"
 // literal keeps the kubelet from taking $(NAME) in a value for a variable.
 func literal(text string) string { return strings.ReplaceAll(text, "$", "$$") }
 
-// agentResources are the agent's; nil where the pod as a whole has resources,
-// of which the agent takes its part.
+// agentResources returns the agent's resources; nil where the pod as a whole has resources, which it shares.
 func (b *builder) agentResources() *requirements {
 	if b.pod.Spec.Resources != nil {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 )
 
-// Injection is what one pod gets. Operations writes it as a patch.
+// Injection lists the additions to one pod. Operations writes it as a patch.
 type Injection struct {
 	inserted    []json.RawMessage // init containers, in order
 	at          int               // where among the pod's own
@@ -23,7 +23,7 @@ type Injection struct {
 	released *int
 }
 
-// target is what one of the author's containers gets.
+// target lists the additions to one of the author's containers.
 type target struct {
 	list   string // initContainers or containers
 	index  int
@@ -33,8 +33,8 @@ type target struct {
 
 type pair struct{ key, value string }
 
-// Record is what the webhook writes into the pod where the pod itself does not
-// show what was the author's and what was added.
+// Record is written by the webhook into the pod where the pod itself does not show which parts are the author's and
+// which were added.
 type Record struct {
 	// Kept are the variables that containers had already and that were not
 	// overwritten (INJECTION.md I14): container to names.

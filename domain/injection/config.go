@@ -11,7 +11,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Config is what tenguconfig.yaml says of every injection (PROTOTYPE.md):
+// Config holds the settings of tenguconfig.yaml for every injection (PROTOTYPE.md):
 //
 //	initContainers: []            # the prototype's: injected as written, before the agent
 //	agent:
@@ -52,7 +52,7 @@ type InitContainer struct {
 	JSON json.RawMessage
 }
 
-// AgentConfig is what every agent gets unless its pod says otherwise.
+// AgentConfig holds the agent's settings unless its pod has others.
 type AgentConfig struct {
 	// Image is the agent's image.
 	Image string

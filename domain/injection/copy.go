@@ -10,7 +10,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/jsonpatch"
 )
 
-// Workload is what copying reads of a workload.
+// Workload is the part of a workload that copying reads.
 type Workload struct {
 	// Metadata is its own.
 	Metadata Metadata
@@ -22,11 +22,11 @@ type Workload struct {
 	Frozen bool
 }
 
-// Service is what copying reads of a Service.
+// Service is the part of a Service that copying reads.
 type Service struct {
 	// Name is the Service's.
 	Name string
-	// Selector is what its pods are labelled with; empty for no pods.
+	// Selector holds the labels of its pods; empty for no pods.
 	Selector map[string]string
 	// Annotations are the Service's.
 	Annotations map[string]string
@@ -42,9 +42,9 @@ func (s Service) selects(labels map[string]string) bool {
 	return len(s.Selector) > 0
 }
 
-// consumerKeys are what a pod must carry itself, since its injection depends
-// on nothing else (SAFETY.md I21). Relations are not among them: the controller
-// reads those from the workload, and a new one must not roll it out.
+// consumerKeys lists the keys that a pod must carry itself, since its injection depends on nothing else (SAFETY.md
+// I21). Relations are not among them: the controller reads those from the workload, and a new one must not roll it
+// out.
 func consumerKeys() []string {
 	return []string{application.KeyConsumes, application.KeyPeers, application.KeyEnv, application.KeyGate, application.KeyApplication, application.KeyInject}
 }

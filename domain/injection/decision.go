@@ -9,8 +9,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 )
 
-// Settings are what an injection needs besides the pod: the same for every pod
-// of an installation.
+// Settings are the inputs of an injection besides the pod: the same for every pod of an installation.
 type Settings struct {
 	// Config is tenguconfig.yaml.
 	Config Config
@@ -31,13 +30,13 @@ type Settings struct {
 // Decision is the answer for one pod: exactly one of Injection, Skip and
 // Refused is set.
 type Decision struct {
-	// Injection is what the pod gets.
+	// Injection lists the additions to the pod.
 	Injection *Injection
 	// Skip says why it gets nothing.
 	Skip Skip
 	// Refused says why it must not start as it is.
 	Refused error
-	// Told is what its author should hear although the pod is admitted.
+	// Told lists problems that its author is warned of although the pod is admitted.
 	Told []application.Problem
 	// Declared is the pod's declaration, as far as it is right; empty where none was read.
 	Declared application.Declaration
@@ -73,11 +72,9 @@ const mirrorKey = "kubernetes.io/config.mirror"
 // For decides what a pod of an opted-in namespace gets. It is a function of
 // the pod and the settings alone (SAFETY.md I21).
 //
-// What is wrong in the declaration of a pod that a person made refuses it
-// (SAFETY.md I27). For a pod that a controller made it is told, and the right
-// entries work: refusing would stop a workload that was admitted long ago from
-// ever starting again. If no entry is right, the pod would start bare, and
-// that is refused.
+// A faulty declaration of a pod that a person made refuses it (SAFETY.md I27). For a pod that a controller made it
+// becomes a warning, and the right entries work: refusing would stop a workload that was admitted long ago from ever
+// starting again. If no entry is right, the pod would start bare, and that is refused.
 func For(settings Settings, namespace string, pod *Shape) Decision {
 	if copied(pod) {
 		if injection := release(pod); injection != nil {
@@ -186,9 +183,8 @@ func requirers(endpoints []application.Endpoint) []application.Endpoint {
 // ErrTaken says that the pod uses a name that the injection needs.
 var ErrTaken = errors.New("name taken")
 
-// clash refuses what the API server would refuse anyway, with a reason that
-// leads to the author's own line; and mounts of Orcon's volumes, one of which
-// holds the agent's token (SAFETY.md I28, S4).
+// clash refuses a pod that the API server would refuse anyway, with a reason that leads to the author's own line; and
+// mounts of Orcon's volumes, since one of them holds the agent's token (SAFETY.md I28, S4).
 func clash(pod *Shape) error {
 	for i, c := range pod.Spec.Containers {
 		if Added(c.Name) {
@@ -218,9 +214,8 @@ func taken(field, name, cure string) error {
 	return fmt.Errorf("%s: %q: %w: the name is reserved for Orcon; %s", field, name, ErrTaken, cure)
 }
 
-// Preview returns what the author of a pod template should hear before a
-// controller makes pods of it, whose warnings nobody reads (INJECTION.md I1).
-// All of it is warnings: syntax is judged where it is written.
+// Preview returns warnings for the author of a pod template before a controller makes pods of it, whose warnings have
+// no reader (INJECTION.md I1). It never refuses: syntax is judged where it is written.
 func Preview(settings Settings, namespace string, pod *Shape) []application.Problem {
 	if !speaks(pod.Metadata.Annotations) {
 		return nil

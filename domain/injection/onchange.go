@@ -20,8 +20,7 @@ type OnChange struct {
 	// Command is run for each event in the handlers' container: a list of
 	// arguments, which no shell sees.
 	Command []string
-	// Signal is what the pod's containers get when their files have changed: a
-	// name of Signals; empty for none.
+	// Signal is the signal to the pod's containers when their files have changed: a name of Signals; empty for none.
 	Signal string
 }
 
@@ -67,8 +66,7 @@ func ParseOnChange(text string) (OnChange, *application.Problem) {
 	return o, nil
 }
 
-// post is "localhost:8080/path", in which the host may be any, and none: who names
-// another is told so.
+// post matches "localhost:8080/path" with any host, or without one: the error for another host names it.
 var post = regexp.MustCompile(`^([^/:@#?]*|\[[0-9a-fA-F:.]*\])(?::([0-9]*))?(/(?:[^#%]|%[0-9a-fA-F]{2})*)?$`)
 
 // parsePost reads what follows "http:".

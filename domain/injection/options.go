@@ -8,8 +8,8 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 )
 
-// Options are what a pod's own annotations say of its injection. They are read
-// from the pod and from nowhere else (SAFETY.md I23).
+// Options are a pod's own settings for its injection, by annotations. They are read from the pod and from nowhere
+// else (SAFETY.md I23).
 type Options struct {
 	// Out is set where the pod opts out.
 	Out bool
@@ -17,9 +17,8 @@ type Options struct {
 	InitOnly bool
 	// Tools is set where containers get the tools too.
 	Tools bool
-	// Handlers is the folder of executables that handle events; empty for none.
-	// HandlerImage is what they run in, HandlerVolumes which of the pod's volumes it
-	// mounts, by name and path.
+	// Handlers is the folder of executables that handle events; empty for none. HandlerImage is the image of their
+	// container, HandlerVolumes the pod's volumes that it mounts, by name and path.
 	Handlers, HandlerImage string
 	HandlerVolumes         [][2]string
 	// OnChange is how the pod hears of a change without such a folder.
@@ -136,8 +135,7 @@ func (s *Spec) listens(port string) string {
 	return ""
 }
 
-// together finds what no option can know by itself. A pod of which something is so
-// wrong hears of nothing.
+// together finds the faults of several options together. A pod with such a fault receives no events.
 func (o *optionReader) together(spec *Spec) {
 	if key, reason, cure := o.conflict(spec); reason != "" {
 		o.problems = append(o.problems, application.Problem{Key: key, Entry: o.annotations[key], Reason: reason, Cure: cure})

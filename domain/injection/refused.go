@@ -5,16 +5,15 @@ import (
 	"strings"
 )
 
-// refused reports whether a name is never set from relation data, whoever asks
-// for it (SAFETY.md P8): such a variable changes what code runs, where it
-// connects or whom it trusts.
+// refused reports whether a name is never set from relation data, on any request (SAFETY.md P8): such a variable
+// changes the code that runs, where it connects or the peers that it trusts.
 func refused(name string) bool {
 	return refusedName(name) ||
 		slices.ContainsFunc(refusedPrefixes(), func(p string) bool { return strings.HasPrefix(name, p) }) ||
 		slices.ContainsFunc(refusedSuffixes(), func(s string) bool { return strings.HasSuffix(name, s) })
 }
 
-// refusedPrefixes are the families of which no member is set.
+// refusedPrefixes returns the prefixes of names that are never set.
 func refusedPrefixes() []string {
 	return []string{
 		"KUBERNETES_", "JUJU_", "ORCON_", "SERVICE_BINDING_",

@@ -13,9 +13,8 @@ type Resources struct {
 	CPURequest, CPULimit, MemoryRequest, MemoryLimit string
 }
 
-// minimumMemory is what the limit must hold, in MiB: the memory volumes when
-// full (17), which count as the agent's, the agent itself (16) and room for
-// the copies it makes (SAFETY.md I19).
+// minimumMemory is the least limit, in MiB: the memory volumes when full (17), which count as the agent's, the agent
+// itself (16) and room for the copies it makes (SAFETY.md I19).
 const minimumMemory = 48
 
 // check returns what is wrong with the resources together, or "".

@@ -10,7 +10,7 @@ type Shape struct {
 	Spec Spec `json:"spec"`
 }
 
-// Metadata is what injection reads of an object's metadata.
+// Metadata is the part of an object's metadata that injection reads.
 type Metadata struct {
 	Name              string            `json:"name"`
 	GenerateName      string            `json:"generateName"`
@@ -38,7 +38,7 @@ func (m Metadata) Controller() (Owner, bool) {
 	return Owner{}, false
 }
 
-// Spec is what injection reads of a pod's spec.
+// Spec is the part of a pod's spec that injection reads.
 type Spec struct {
 	InitContainers        []Container       `json:"initContainers"`
 	Containers            []Container       `json:"containers"`
@@ -52,18 +52,18 @@ type Spec struct {
 	Resources             *ContainerLimits  `json:"resources"`
 }
 
-// Named is an item of which the name is all that matters.
+// Named is an item that matters only by its name.
 type Named struct {
 	Name string `json:"name"`
 }
 
-// SecurityContext is what injection reads of a pod's or a container's.
+// SecurityContext is the part of a pod's or a container's that injection reads.
 type SecurityContext struct {
 	RunAsUser      *int64    `json:"runAsUser"`
 	WindowsOptions *struct{} `json:"windowsOptions"`
 }
 
-// Container is what injection reads of a container.
+// Container is the part of a container that injection reads.
 type Container struct {
 	Name            string          `json:"name"`
 	RestartPolicy   string          `json:"restartPolicy"`

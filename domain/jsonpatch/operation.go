@@ -14,7 +14,7 @@ type Operation struct {
 	Op string
 	// Path is a JSON Pointer.
 	Path string
-	// Value is what is added; nil for a remove.
+	// Value is the added value; nil for a remove.
 	Value json.RawMessage
 }
 

@@ -13,13 +13,13 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
-// recorded has what is remembered of each application that takes part, in order of name.
+// recorded holds the stored memory of each related application, in order of name.
 type recorded struct {
 	entries []entry
 	wake    time.Time
 }
 
-// entry is what is remembered of one application.
+// entry is the stored memory of one application.
 type entry struct {
 	record relation.Record
 	// rollout is to be asked for before that is stored; nil for none.
@@ -62,8 +62,7 @@ type standings struct {
 	copies    copies
 	// ends has the latest ends of each provider.
 	ends map[string][]relation.RecentEnd
-	// ignored lists what declares something and takes no part, by the application that it
-	// would be of.
+	// ignored lists objects that declare something and are ignored, by the application that they name.
 	ignored map[string][]application.Fault
 	// obstacles has why references lead nowhere, by application.
 	obstacles map[string][]relation.Obstacle

@@ -64,8 +64,8 @@ func (j judging) qualified(r relation.Relation, complete, held, violated []condi
 	return complete
 }
 
-// unfitting returns the conditions of a manual relation that took part and fits no more;
-// none if it fits. Nothing ends it (SAFETY.md M8).
+// unfitting returns the conditions of a manual relation that was related and fits no more; none if it fits. Nothing
+// ends it (SAFETY.md M8).
 func (j judging) unfitting(r relation.Relation) []condition.Condition {
 	if r.Peer() {
 		return nil
@@ -92,7 +92,7 @@ func (j judging) works(r relation.Relation) bool {
 	return r.State.EndReason == "" && r.Open() && there && provider && !requirer.OptedOut()
 }
 
-// notOptedIn returns that a namespace takes no part, and the command that helps.
+// notOptedIn returns the message that a namespace has not opted in, with the command that helps.
 func notOptedIn(namespace string) string {
 	return fmt.Sprintf("namespace %s has not opted in: %s", namespace, application.OptIn(namespace))
 }

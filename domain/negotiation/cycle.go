@@ -9,9 +9,9 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
-// cycles finds the applications whose gates wait for each other's data: each
-// maps to the members of its cycle, in order of name (SAFETY.md I17). Who starts
-// without waiting, or waits on an optional endpoint, is in none.
+// cycles finds the applications whose gates wait for each other's data: each maps to the members of its cycle, in
+// order of name (SAFETY.md I17). An application that starts without waiting, or waits on an optional endpoint, is in
+// none.
 func (s standings) cycles(waiting map[string][]relation.Waiting) map[string][]string {
 	waits := map[string][]string{}
 	for _, r := range s.relations.all {

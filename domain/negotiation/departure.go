@@ -13,11 +13,10 @@ import (
 // mostDepartures is how many departures a relation remembers (SAFETY.md P2): they stand in one object.
 const mostDepartures = 64
 
-// departures returns those that the relation remembers, the last ones of too many: of
-// units that were in scope, as long as handlers at the other end have yet to handle
-// it, and for a while after (SAFETY.md E15, P2). A unit that is there again has not
-// departed. Where no units are that could hear of it, there is nothing to remember. wake
-// is when the first is forgotten.
+// departures returns those that the relation remembers, the last ones of too many: of units that were in scope, as
+// long as handlers at the other end have yet to handle it, and for a while after (SAFETY.md E15, P2). A unit that is
+// there again has not departed. Without units that could receive it there is nothing to remember. wake is when the
+// first is forgotten.
 //
 // While the sides may not see each other, neither learns which units of the other are gone: to each
 // side all of them have departed (SAFETY.md M7).

@@ -103,9 +103,9 @@ func (d *directory) find(ref application.Reference) (application.Application, bo
 	return a, ok
 }
 
-// nobody returns why no application has a name: an object of that name is ignored, or
-// there is none, with the nearest name.
-func (d *directory) nobody(name string) string {
+// noSuch returns why no application has a name: an object of that name is ignored, or there is none, with the
+// nearest name.
+func (d *directory) noSuch(name string) string {
 	for _, o := range d.orphans {
 		if _, ignored, _ := strings.Cut(o.Object, "/"); ignored == name {
 			return o.Message
@@ -145,7 +145,7 @@ func (d *directory) absent(e relation.End) *relation.Obstacle {
 		return &relation.Obstacle{Reason: relation.ReasonNoApplication, Stuck: true, Message: fmt.Sprintf(
 			"Service %s belongs to application %s: delete the Relation and create it with application %s", e.Application, joined, joined)}
 	}
-	return &relation.Obstacle{Reason: relation.ReasonNoApplication, Message: d.nobody(e.Application)}
+	return &relation.Obstacle{Reason: relation.ReasonNoApplication, Message: d.noSuch(e.Application)}
 }
 
 // retention returns how long a relation is held: as the requirer says, else the provider.

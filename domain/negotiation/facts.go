@@ -155,9 +155,9 @@ func sorted[T any](all []T, compare func(a, b T) int) []T {
 	return all
 }
 
-// withhold returns an application without the secrets that it declares in plain text: who
-// wrote them before the interface was known, or while no webhook was there, is told, and
-// they enter no bag (RELATIONS.md P5).
+// withhold returns an application without the secrets that it declares in plain text: they enter no bag (RELATIONS.md
+// P5). Their author may have written them before the interface was known, or while the webhook was away, and finds
+// them in a condition.
 func withhold(a application.Application, known schema.Catalog, mode schema.Mode) application.Application {
 	if mode == schema.Off {
 		return a

@@ -13,7 +13,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
-// ignored has what declares something and takes no part.
+// ignored holds the objects that declare something and are ignored.
 type ignored struct {
 	// faults are by the application that each would be of.
 	faults map[string][]application.Fault
@@ -38,7 +38,7 @@ func ignore(f *facts) ignored {
 	return is
 }
 
-// leftOutOf names what claims an application's name and takes no part.
+// leftOutOf returns conditions that name the ignored objects of an application.
 func leftOutOf(faults []application.Fault) []condition.Condition {
 	var all []string
 	for _, f := range faults {

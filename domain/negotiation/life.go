@@ -18,7 +18,7 @@ const (
 	atOnce   = time.Hour
 )
 
-// lives has what becomes of the relations that take part, without their conditions.
+// lives holds the lives of the admitted relations, without their conditions.
 type lives struct {
 	// relations are in the states that this look gives them.
 	relations relations

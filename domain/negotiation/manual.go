@@ -16,10 +16,9 @@ type refusal struct {
 	relation.Obstacle
 }
 
-// admit returns the relations that take part, and those that cannot be. It checks each
-// manual relation without an id as if an annotation named its ends. One that does not fit
-// gets no id, so that no unit sees it and it opens no gate; its status has the reason. It
-// is checked again at each look.
+// admit returns the relations that can be, and those that cannot. It checks each manual relation without an id as if
+// an annotation named its ends. One that does not fit gets no id, so that no unit sees it and it opens no gate; its
+// status has the reason. It is checked again at each look.
 func admit(f *facts) (relations, []refusal) {
 	isNew := func(r relation.Relation) bool { return r.State.ID == 0 && r.Manual() && !f.unreadable.relation(r) }
 	admitted := newRelations(f.Namespace, len(f.Relations), f.Consumers)
@@ -165,7 +164,7 @@ func (f refusal) state() relation.State {
 	return is
 }
 
-// obstacle returns what the requirer of a refused relation is told.
+// obstacle returns the obstacle that the requirer of a refused relation sees.
 func (f refusal) obstacle() relation.Obstacle {
 	ref := application.Reference{Endpoint: f.Requirer.Endpoint, Application: f.Provider.Application, RemoteEndpoint: f.Provider.Endpoint}
 	return relation.Obstacle{Reference: ref, Reason: f.Reason, Message: fmt.Sprintf("Relation %s: %s", f.Name, f.Message)}

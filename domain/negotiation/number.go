@@ -21,8 +21,8 @@ type units struct {
 	overdueAt time.Time
 }
 
-// number gives each pod its unit. Where the namespace has not opted in, its objects
-// are not looked at, and all units are as they were (SAFETY.md E13).
+// number gives each pod its unit. Objects of a namespace that has not opted in are not looked at, and all units are
+// as they were (SAFETY.md E13).
 func number(f *facts) units {
 	u := units{facts: f, numbered: map[string][]application.Unit{}, next: map[string]int{}}
 	for _, r := range f.Records {
@@ -113,9 +113,8 @@ func (u units) of(e relation.End) []application.Unit {
 	return u.record(e).State.Units
 }
 
-// present reports whether a side is there: its application is, and where pods of it
-// are to be expected, it has had one. A provider's pods need no agent, and are no units
-// then. A side in another namespace is there as long as it is offered.
+// present reports whether a side exists: its application does, and if pods of it are expected, it has had one. A
+// provider's pods need no agent, and are then not units. A side in another namespace exists as long as it is offered.
 func (u units) present(e relation.End, expected bool) bool {
 	a, there := u.app(e)
 	return there && (!expected || e.Namespace != u.Namespace || len(a.Workloads) == 0 || u.next[e.Application] > 0)

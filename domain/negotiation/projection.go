@@ -14,8 +14,8 @@ import (
 // maxNamed is how many keys a condition names; more would hide the first.
 const maxNamed = 5
 
-// projected lists the data of its relations that an application's pods cannot have
-// as variables (SAFETY.md P8, P9) or as files (W1). Empty values are no loss.
+// projected lists the data of its relations that an application's pods cannot have as variables (SAFETY.md P8, P9) or
+// as files (W1). Empty values do not count.
 func projected(c contents, known relations, a application.Application) []condition.Condition {
 	if !a.Consumes() {
 		return nil

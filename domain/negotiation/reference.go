@@ -5,14 +5,14 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
-// matching has the relations that take part, and what else is declared.
+// matching holds the admitted relations, and the pairs and obstacles of other declarations.
 type matching struct {
 	// relations are those that there are, without the refused.
 	relations relations
 	// refused are the manual relations that cannot be; nothing but their own status
 	// shows them.
 	refused []refusal
-	// pairs are what is declared and not yet related.
+	// pairs lists the declared pairs that are not yet related.
 	pairs []relation.Pair
 	// obstacles has why references lead nowhere, by application.
 	obstacles map[string][]relation.Obstacle
@@ -52,8 +52,8 @@ type matcher struct {
 	missing map[string]string
 }
 
-// lead is what one reference leads to: the places of the relations that it declares, and
-// where none of them is alive a pair to relate or an obstacle.
+// lead is the result of following one reference: the places of the relations that it declares, and if none of them is
+// alive a pair to relate or an obstacle.
 type lead struct {
 	places   []int
 	pair     *relation.Pair
@@ -88,7 +88,7 @@ func (m matcher) lead(a application.Application, ref application.Reference) lead
 	if !found {
 		why, known := m.missing[ref.Application]
 		if !known {
-			why = m.nobody(ref.Application)
+			why = m.noSuch(ref.Application)
 			m.missing[ref.Application] = why
 		}
 		return lead{obstacle: &relation.Obstacle{Reference: ref, Reason: relation.ReasonNoApplication, Message: why}}

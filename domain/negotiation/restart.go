@@ -19,7 +19,7 @@ const (
 	restartsAnHour = 6
 )
 
-// restarted is what a change of data does to an application.
+// restarted is the effect of changed data on an application.
 type restarted struct {
 	restarts relation.Restarts
 	// rollout is to be asked for now; nil for none.
@@ -50,9 +50,8 @@ func leftToPeople(a application.Application) []condition.Condition {
 	return nil
 }
 
-// rollOut decides whether a change of data rolls the application out. It looks
-// at the remote application's bag of ready relations only; the first data of a
-// relation is no change (SAFETY.md L8).
+// rollOut decides whether a change of data rolls the application out. It looks at the remote application's bag of
+// ready relations only; the first data of a relation does not count (SAFETY.md L8).
 func rollOut(c contents, known relations, a application.Application, was relation.Restarts) restarted {
 	if a.OnChange != application.Restart {
 		return restarted{restarts: relation.Restarts{Times: was.Times}}

@@ -139,8 +139,8 @@ func (b retention) spoken(bag relation.Databag) (needed bool, wake time.Time) {
 	return false, wake
 }
 
-// named returns the applications to record: those that take part or try to,
-// those that would if they could, and those that a relation or a side names.
+// named returns the applications to record: those that are related or try to be, those that would be if they could,
+// and those that a relation or a side names.
 func (s standings) named() map[string]bool {
 	names := map[string]bool{}
 	for _, a := range s.Applications {

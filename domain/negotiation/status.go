@@ -86,9 +86,8 @@ func (j judging) state(i int, r relation.Relation, violated []condition.Conditio
 	return r.State, wake
 }
 
-// status derives a relation's status from its life, and from nothing that comes and
-// goes with units: a provider that starts anew is no news to ten thousand relations
-// (SAFETY.md D12).
+// status derives a relation's status from its life, and from nothing that comes and goes with units: a provider that
+// starts anew changes none of ten thousand relations (SAFETY.md D12).
 func (j judging) status(r relation.Relation) (is relation.Status, wake time.Time) {
 	ready, _ := condition.Find(r.State.Conditions, condition.Ready)
 	switch {
@@ -115,7 +114,7 @@ func (j judging) suspension(r relation.Relation) (is relation.Status, wake time.
 	return relation.Suspending, over
 }
 
-// sideStatuses is what the sides say of how they are in a relation.
+// sideStatuses returns the statuses that the sides report in a relation.
 func sideStatuses(r relation.Relation) []condition.Condition {
 	return slices.Concat(said(condition.RequirerStatus, r.State.RequirerStatus), said(condition.ProviderStatus, r.State.ProviderStatus))
 }

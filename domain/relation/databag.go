@@ -2,12 +2,12 @@ package relation
 
 import "gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 
-// Databag is what an application, or one of its units, says on an endpoint.
+// Databag is the data of an application, or of one of its units, on an endpoint.
 type Databag struct {
 	Application string
 	Endpoint    string
-	// Relation is the UID of the one relation that it is about; empty for what
-	// needs no code and is said to everybody.
+	// Relation is the UID of the one relation that it is about; empty for data that needs no code and is for every
+	// relation.
 	Relation string
 	// Unit is the number of the unit whose bag it is; empty for the application's.
 	Unit string
@@ -29,7 +29,7 @@ func (b Databag) Name() string {
 	return objectName(b.Application+"-"+b.Endpoint, b.Application, b.Endpoint, b.Relation, b.Unit)
 }
 
-// Address returns whose bag it is, and of which relation.
+// Address returns the bag's address: its relation and its writer.
 func (b Databag) Address() conversation.Address {
 	owner := b.Application
 	if b.Unit != "" {

@@ -82,7 +82,7 @@ type Admit struct{ Offer }
 // Answer stores what is said of an Offer.
 type Answer struct{ Offer }
 
-// Forget deletes the record of an application that takes no part any more.
+// Forget deletes the record of an application that Orcon no longer relates.
 type Forget struct{ Record }
 
 // Mark stores on an unreadable object the conditions that say so, and changes nothing else.

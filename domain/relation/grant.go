@@ -33,8 +33,8 @@ func (g Grant) Layer(e End) map[string]string {
 	return map[string]string{g.Key: secret.Reference(secret.GrantedID(e.Namespace, e.Application, e.Endpoint))}
 }
 
-// Granted returns what an end of a relation grants to the other side, of what its
-// application does; false for nothing. Of another namespace it needs Under.
+// Granted returns the grant of one end of a relation to the other side, among the grants of its application; false
+// for none. For another namespace it needs Under.
 func (r Relation) Granted(e End, grants []Grant) (Grant, bool) {
 	i := slices.IndexFunc(grants, func(g Grant) bool { return g.Endpoint == e.Endpoint })
 	if i < 0 || !r.Open() || r.Peer() {

@@ -6,7 +6,7 @@ import "gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 const (
 	// ReasonComplete: all that was asked for is there.
 	ReasonComplete = "Complete"
-	// ReasonNoApplication: nobody of that name is there yet.
+	// ReasonNoApplication: the application does not exist yet.
 	ReasonNoApplication = "NoApplication"
 	// ReasonNoMatch: no endpoints fit.
 	ReasonNoMatch = "NoMatchingEndpoint"
@@ -32,7 +32,7 @@ const (
 	// ReasonOptedOut: the namespace of an Offer has not opted in, or the pods of an
 	// application opt out of injection.
 	ReasonOptedOut = "OptedOut"
-	// ReasonNoRelation: tengu.io/relations names nobody for an endpoint.
+	// ReasonNoRelation: tengu.io/relations has no entry for an endpoint.
 	ReasonNoRelation = "NoRelationDeclared"
 	// ReasonNoData: both sides are there and the bag is empty.
 	ReasonNoData = "NoData"

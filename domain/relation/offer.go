@@ -14,7 +14,7 @@ type Namespace struct{ Name, UID string }
 type Offer struct {
 	// Namespace is the provider's, and the Offer's own.
 	Namespace, Name, UID string
-	// Application and Endpoint are what is offered.
+	// Application and Endpoint name the offered endpoint.
 	Application, Endpoint string
 	// Consumers are the namespaces to which it is offered, each with the UID that it had when it was first seen;
 	// none before that (TRUST.md T8).
@@ -26,7 +26,7 @@ type Offer struct {
 	State OfferState
 }
 
-// OfferState is what Orcon says of an Offer.
+// OfferState is the published state of an Offer.
 type OfferState struct {
 	// Relations is how many are open by it.
 	Relations int
@@ -79,10 +79,9 @@ func (o Offer) Admit(now func(name string) string) (consumers []Namespace, diffe
 	return consumers, differs
 }
 
-// Under returns a relation as the Offers of its provider's namespace leave it. That
-// it is open is said by an object in the requirer's namespace, where more people may
-// write than the provider trusts: no Offer, and it is not. Nor is it open if one of the
-// namespaces was made again: now returns the UID of a namespace.
+// Under returns a relation as the Offers of its provider's namespace leave it. The request to open it is an object in
+// the requirer's namespace, where more people may write than the provider trusts: without an Offer it is not open.
+// Nor is it open if one of the namespaces was made again: now returns the UID of a namespace.
 func (r Relation) Under(offers []Offer, now func(name string) string) Relation {
 	r.Uncovered, r.lent = r.Abroad(), nil
 	if !r.Abroad() || r.Outlives(now(r.Provider.Namespace)) {

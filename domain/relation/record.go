@@ -8,7 +8,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
 )
 
-// Record is what is remembered of an application.
+// Record is the stored memory of an application.
 type Record struct {
 	Name string
 	UID  string
@@ -19,13 +19,13 @@ type Record struct {
 	State  ApplicationState
 }
 
-// ApplicationState is what Orcon says of an application.
+// ApplicationState is the published state of an application.
 type ApplicationState struct {
 	// Endpoints in force, in order of declaration.
 	Endpoints []application.Endpoint
 	// Sources are the objects that it is made of, as kind/name.
 	Sources []string
-	// LeftOut are objects that would be of it and take no part, each with why.
+	// LeftOut lists objects that name the application but are ignored, each with the reason.
 	LeftOut  []application.Fault
 	Units    []application.Unit
 	NextUnit int
@@ -43,8 +43,8 @@ type ApplicationState struct {
 	Conditions []condition.Condition
 }
 
-// Says is what an application says of how it is: its leader, or for want of that the
-// unit that needs most care.
+// Says returns the status that an application reports: its leader's, or without one that of the unit that needs most
+// care.
 func (s ApplicationState) Says() status.Info {
 	if s.Workload.Said() {
 		return s.Workload
@@ -64,7 +64,7 @@ type RecentEnd struct {
 	Reason              string
 }
 
-// Restarts is what is remembered of the rollouts of an application.
+// Restarts is the stored memory of the rollouts of an application.
 type Restarts struct {
 	// Copied maps a workload, as Deployment/web, to the version of the annotations that its template got last.
 	Copied map[string]string

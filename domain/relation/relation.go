@@ -17,7 +17,7 @@ type Relation struct {
 	// UID is the relation's identity, which a restore keeps; Object is the UID of its object, which a
 	// restore does not keep.
 	UID, Object string
-	// Interface and Version are what both sides agreed on when it was made.
+	// Interface and Version are the ones that both sides agreed on when it was made.
 	Interface string
 	Version   int
 	// Declared relations come from annotations; others a person made.
@@ -32,7 +32,7 @@ type Relation struct {
 	lent      []string
 }
 
-// State is what Orcon says of a relation.
+// State is the published state of a relation.
 type State struct {
 	// ID is unique in the namespace and never used again; 0 before it is given.
 	ID int
@@ -56,8 +56,8 @@ type State struct {
 	Departures []conversation.Departure
 	// Status is the relation's own.
 	Status Status
-	// RequirerStatus and ProviderStatus are what the sides say of it; a peer
-	// relation's one side is its requirer.
+	// RequirerStatus and ProviderStatus are the statuses that the sides report; a peer relation's one side is its
+	// requirer.
 	RequirerStatus, ProviderStatus status.Info
 	// Offer is the name of the provider's Offer that opened it, where the provider is
 	// in another namespace; empty before one did. It stays when that is withdrawn.
@@ -96,8 +96,8 @@ func (r Relation) Complete() bool {
 	return ready.True
 }
 
-// Manual reports whether a person or a tool made the relation. A declared one has the
-// name of its pair: origin Declared, written by hand, is no way around the checks.
+// Manual reports whether a person or a tool made the relation. A declared one has the name of its pair: origin
+// Declared, written by hand, does not avoid the checks.
 func (r Relation) Manual() bool { return !r.Declared || r.Name != r.Key.Name() }
 
 // Role returns the part that an end plays.
@@ -130,7 +130,7 @@ func Compare(a, b Relation) int {
 	return strings.Compare(a.Name, b.Name)
 }
 
-// Alive reports whether nobody has ended the relation (RELATIONS.md L1).
+// Alive reports whether the relation has not been ended (RELATIONS.md L1).
 func (r Relation) Alive() bool { return r.Deleted.IsZero() && r.State.EndReason == "" }
 
 // Ended reports whether its end was decided. The deletion of its object alone may be that of its definition,

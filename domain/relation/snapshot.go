@@ -40,14 +40,13 @@ type Snapshot struct {
 	Offers     []Offer
 	Namespaces map[string]string
 	Consumers  []Relation
-	// Abroad is what other namespaces hold that relations of this one may be about.
+	// Abroad lists other namespaces that relations of this one may concern.
 	Abroad   []Abroad
 	Outboxes []Outbox
 	// Unreadable are the objects that exist and could not be read: the namespace's own, the
 	// Relations of others whose provider is in it, and what its relations depend on elsewhere.
 	Unreadable []Unreadable
-	// Interfaces are those that are known, and Schema is what the namespace wants of
-	// them; unset is schema.Warn.
+	// Interfaces are the known ones, and Schema is the namespace's policy for them; unset is schema.Warn.
 	Interfaces schema.Catalog
 	Schema     schema.Mode
 	// Secrets are those that the applications grant or granted, as far as the
@@ -73,15 +72,14 @@ type StoredCopy struct {
 // CopyRetry is the time after which a copy is read and written again that was refused.
 const CopyRetry = time.Minute
 
-// Abroad is what another namespace holds that relations of this one may be about.
-// What it does not offer counts for nothing, so that nobody learns whether it is
-// there (SAFETY.md M7); but who has been open to each other hears of the end.
+// Abroad holds those objects of another namespace that relations of this one may concern. Objects that it does not
+// offer are ignored, so that their existence stays unknown (SAFETY.md M7); but both sides of a relation that was open
+// receive its end.
 type Abroad struct {
 	Namespace string
 	// UID is the namespace's; empty if it is not seen.
 	UID string
-	// OptedIn says that it takes part: what a namespace offers that has opted out, or
-	// is ending, is withdrawn.
+	// OptedIn reports that the namespace is related: offers of one that has opted out, or is ending, are withdrawn.
 	OptedIn bool
 	// Ending is set while it is being deleted.
 	Ending   bool

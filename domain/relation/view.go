@@ -13,7 +13,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
 
-// View is what one application may see of its relations.
+// View is the part of its relations that one application may see.
 type View struct {
 	Application string
 	Units       []application.Unit
@@ -48,8 +48,8 @@ type Seen struct {
 type Shelf struct {
 	// Bag returns what an application says in a relation.
 	Bag func(Relation, End) map[string]string
-	// Writer returns the number of the unit that wrote all of that last; empty where
-	// none did, or something is said to everybody, which may be newer.
+	// Writer returns the number of the unit that wrote all of that last; empty if none did, or if data is for every
+	// relation, which may be newer.
 	Writer func(Relation, End) string
 	// Said returns what a unit of an end has said in a relation.
 	Said func(r Relation, e End, unit int) map[string]string
@@ -254,8 +254,7 @@ func (s *Seen) said(shelf Shelf, e End, unit int, address string) map[string]str
 	return databag.Overlay(UnitBag(address), shelf.Said(s.Relation, e, unit))
 }
 
-// UnitBag returns what a unit's bag holds before anybody sees the unit
-// (RELATIONS.md L2).
+// UnitBag returns the content of a unit's bag before other units see the unit (RELATIONS.md L2).
 func UnitBag(address string) map[string]string {
 	bits := "/32"
 	if strings.Contains(address, ":") {

@@ -14,8 +14,8 @@ import (
 // with each item of a list.
 const MaxEnum = 256
 
-// author checks what somebody wrote as the schema of a bag, before the library
-// sees it: keywords, references, patterns, and that fields are documented.
+// author checks the text of a bag's schema before the library sees it: keywords, references, patterns, and that
+// fields are documented.
 type author struct {
 	*reader
 	defs map[string]any
@@ -92,7 +92,7 @@ func (a *author) secret(path string, m map[string]any) {
 	}
 }
 
-// field checks the schema of a field: one of a string, and of what is in it.
+// field checks the schema of a field, and of the values inside it.
 func (a *author) field(path string, v any) {
 	m, ok := v.(map[string]any)
 	if !ok {

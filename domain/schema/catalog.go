@@ -19,8 +19,7 @@ type Catalog struct {
 	byName map[string][]Interface
 }
 
-// NewCatalog returns a catalog of these interfaces. Of two of one name and version
-// the first counts.
+// NewCatalog returns a catalog of these interfaces. The first of several with one name and version counts.
 func NewCatalog(all ...Interface) Catalog { return Catalog{}.With(all...) }
 
 // With returns a catalog that also knows these interfaces. What is known already
@@ -95,7 +94,7 @@ func (c Catalog) before(name string, version int) (older Interface, ok bool) {
 	return older, ok
 }
 
-// Published is an interface as somebody published it in a cluster.
+// Published is an interface as published in a cluster.
 type Published struct {
 	// Object is the name of the object that it stands in.
 	Object string
@@ -112,7 +111,7 @@ func ObjectName(name string, version int) string {
 	return fmt.Sprintf("%s-v%d", strings.ReplaceAll(name, "_", "-"), version)
 }
 
-// The reasons of what is published.
+// The reasons of published interfaces.
 const (
 	// ReasonPublished: it is in force.
 	ReasonPublished = "Published"

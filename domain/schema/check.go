@@ -60,7 +60,7 @@ type trial struct {
 	judge
 	place Place
 	found []Violation
-	// left is what is left of MaxWork.
+	// left is the rest of MaxWork.
 	left int
 }
 

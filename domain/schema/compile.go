@@ -32,7 +32,7 @@ type judge struct {
 	rest *verdict
 	// closed is set where there may be no undeclared fields.
 	closed bool
-	// names is what it costs to look at a key.
+	// names is the cost of a look at a key.
 	names load
 }
 
@@ -54,9 +54,9 @@ type verdict struct {
 	cost load
 }
 
-// compile makes a judge of a schema that an author's check found right. The
-// error is one of the library's, of what the check leaves to it: for example a
-// maxLength that is no number.
+// compile returns the judge of a schema that passed the author's check. The error
+// is the library's, for faults that the check leaves to it: for example a maxLength
+// that is not a number.
 func compile(schema map[string]any, secret []string) (judge, error) {
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)

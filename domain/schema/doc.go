@@ -27,11 +27,11 @@
 // the bag itself has no `required`. A peer relation has the provider's bags.
 //
 // Of the standard's keywords those are left out that reach beyond the document or
-// whose cost nobody can tell in advance ($id, $anchor, $dynamicRef, unevaluated…);
+// whose cost is unknown in advance ($id, $anchor, $dynamicRef, unevaluated…);
 // a reference is "#/$defs/NAME" and leads to no circle; formats are the listed
 // ones and are checked; patterns are Go's (RE2), which match in linear time and
-// know no look-around and no back-reference. What is not known is refused, for a
-// misspelt keyword that is ignored is found in production.
+// know no look-around and no back-reference. Unknown keywords are refused, for a
+// misspelt one that is ignored is found in production.
 //
 // What must not come in: where interfaces are stored and who may publish one,
 // whether a violation warns or refuses, clock, files, network, Kubernetes.

@@ -115,8 +115,7 @@ func namesOf(a, b map[string]any) []string {
 	return slices.Compact(all)
 }
 
-// named compares what is declared by name. What is new is compared with nothing:
-// nobody gave it a meaning before.
+// named compares declarations by name. A new one is compared with nothing: it had no meaning before.
 func (l *linter) named(path, keyword string, was, is any) {
 	for _, name := range slices.Sorted(maps.Keys(asMap(was))) {
 		now, there := asMap(is)[name]

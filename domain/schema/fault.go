@@ -61,8 +61,8 @@ func fault(v Violation, k jsonschema.ErrorKind) []Violation {
 	}
 }
 
-// eachName tells of one name more than are told in all: of a thousand that are
-// missing in each of a thousand items nobody reads the rest.
+// eachName lists one name more than are reported in all: a list of a thousand missing names in each of a thousand
+// items has no reader.
 func eachName(v Violation, names []string, reason string) []Violation {
 	slices.Sort(names)
 	names = names[:min(len(names), MaxViolations+1)]
@@ -158,12 +158,11 @@ func oneOf(values []any) string {
 	return strings.Join(all, ", ")
 }
 
-// MaxViolations is how many violations are told at once.
+// MaxViolations is the number of violations reported at once.
 const MaxViolations = 32
 
-// inOrder sorts violations, drops what is there twice, and says of too many how
-// many are left out. Secrets in plain text are not left out for others: they are
-// what a write is always refused for.
+// inOrder sorts violations, drops duplicates, and adds how many of too many are left out. Secrets in plain text are
+// never left out for others: a write is always refused for them.
 func inOrder(all []Violation) []Violation {
 	slices.SortFunc(all, func(a, b Violation) int {
 		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Schema, b.Schema), strings.Compare(a.Reason, b.Reason), strings.Compare(a.Expected, b.Expected))
@@ -176,7 +175,7 @@ func inOrder(all []Violation) []Violation {
 	return all
 }
 
-// rank puts what must be told first.
+// rank orders violations by urgency, the most urgent first.
 func rank(v Violation) int {
 	if v.Secret {
 		return 0

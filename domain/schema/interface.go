@@ -9,7 +9,7 @@ import (
 // Interface is a name and version that both sides of a relation agree on, and
 // what each of its bags holds. The zero Interface allows everything.
 type Interface struct {
-	// Name is what endpoints call it.
+	// Name is the name that endpoints use.
 	Name string
 	// Version is 1 or more.
 	Version int
@@ -75,7 +75,7 @@ func (p Place) given() []string {
 	}
 }
 
-// Bag is what an interface says of one bag.
+// Bag is the part of an interface about one bag.
 type Bag struct {
 	// Description says for people what the bag is for; may be empty.
 	Description string

@@ -1,6 +1,6 @@
 package schema
 
-// shape is what the value of a keyword holds.
+// shape is the type of a keyword's value.
 type shape int
 
 const (
@@ -11,7 +11,7 @@ const (
 	named                 // a map from names to schemas
 	matching              // a map from patterns to schemas
 	content               // of a field alone: what is in its text
-	beyond                // reaches beyond the document, or costs nobody knows what
+	beyond                // reaches beyond the document, or has an unbounded cost
 	older                 // of an older draft
 )
 

@@ -15,18 +15,17 @@ const (
 	MaxPatterns = 2048
 )
 
-// MaxWork is what judging one bag may take, in schemas applied to values: about
-// half a second at the very worst. Of what is beyond it no bag is judged: a limit
-// on schemas and one on bags still allow their product.
+// MaxWork bounds the judging of one bag, in schemas applied to values: about half a second at the very worst. A bag
+// beyond it is not judged: a limit on schemas and one on bags still allow their product.
 const MaxWork = 1 << 18
 
 // stepsToWork is how many steps of patterns take as long as one schema applied.
 const stepsToWork = 128
 
-// load is what judging by a schema costs.
+// load is the cost of judging by a schema.
 type load struct{ subschemas, instructions int }
 
-// work is what it takes to judge text that holds so many values.
+// work returns the cost of judging a text with so many values.
 func (l load) work(text string, values int) int {
 	return l.subschemas*values + l.instructions*len(text)/stepsToWork
 }
@@ -52,7 +51,7 @@ func (a *author) weigh(path string, schema map[string]any) {
 	s := newScale(schema)
 	total := s.schema(schema)
 	for name := range a.defs {
-		s.define(name) // one that nobody uses is compiled too
+		s.define(name) // an unused one is compiled too
 	}
 	if s.circle != "" {
 		a.refuse(path, "a schema under $defs refers to itself", "write out as many levels as there are, or take the value as plain text")

@@ -9,7 +9,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 )
 
-// Mode is what a namespace wants of schemas (label tengu.io/schema).
+// Mode is a namespace's policy for schemas (label tengu.io/schema).
 type Mode string
 
 // The modes.
@@ -36,8 +36,8 @@ func ParseMode(text string) Mode {
 // text always (RELATIONS.md P5), all else where the namespace enforces.
 func (m Mode) Refuses(v Violation) bool { return v.Secret || m == Enforce }
 
-// Withhold returns what of a bag may be stored: all but secrets in plain text
-// (RELATIONS.md P5). A bag of which nothing is withheld is returned as it is.
+// Withhold returns the part of a bag that may be stored: all but secrets in plain text (RELATIONS.md P5). A bag
+// without them is returned as it is.
 func (i Interface) Withhold(role application.Role, isApplication bool, bag map[string]string) (kept map[string]string, withheld []Violation) {
 	place, kept := PlaceOf(role, isApplication), bag
 	for _, f := range i.Bags[place].Fields {

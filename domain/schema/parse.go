@@ -14,9 +14,8 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 )
 
-// Parse reads an interface's document. It returns all problems at once, in order
-// of path; with any of them the Interface is the zero one, for half an interface
-// would promise what nobody checks.
+// Parse reads an interface's document. It returns all problems at once, in order of path; with any of them the
+// Interface is the zero one, for half an interface would promise checks that do not exist.
 func Parse(text []byte) (Interface, []Problem) {
 	p := parser{reader: &reader{}}
 	p.parse(p.document(text))
@@ -36,7 +35,7 @@ type parser struct {
 
 func (p *parser) parse(document map[string]any) {
 	if len(p.problems) > 0 {
-		return // of what could not be read, more problems would be made up
+		return // the rest would be problems of the reading, not of the document
 	}
 	p.fields("", document, "name", "version", "description", "provider", "requirer", "both")
 	i := &p.parsed

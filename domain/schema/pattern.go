@@ -9,9 +9,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// The limits of regular expressions (SAFETY.md S5). Go's match in time linear in
-// the text, times the instructions that they are made of: repetitions such as
-// {0,1000} are written out, so that is what is limited.
+// The limits of regular expressions (SAFETY.md S5). Go's match in time linear in the text, times the instructions
+// that they are made of: repetitions such as {0,1000} are written out, so the instructions are limited.
 const (
 	// MaxPattern is the length of one, in bytes.
 	MaxPattern = 256

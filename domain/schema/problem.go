@@ -2,7 +2,7 @@ package schema
 
 // Problem is one thing wrong with an interface's document, told so that its
 // author can mend it.
-type Problem struct { //nolint:errname // a problem of a document, of which an error is one use
+type Problem struct { //nolint:errname // a problem of a document, sometimes returned as an error
 	// Path leads to the place: names separated by '/', empty for all of it.
 	Path string
 	// Reason says why it is wrong.
@@ -18,7 +18,7 @@ func (p Problem) Error() string { return sentence(p.Path, p.Reason, p.Cure) }
 
 // Violation is one thing in which a bag does not fit its interface, or a newer
 // interface the older one. It never holds a value of a bag.
-type Violation struct { //nolint:errname // what is wrong with a bag, of which an error is one use
+type Violation struct { //nolint:errname // a violation in a bag, sometimes returned as an error
 	// Path leads to the place: the field and, inside JSON, names and indexes,
 	// separated by '/'; empty for all of it.
 	Path string

@@ -23,9 +23,8 @@ func Reference(value string) (id string, ok bool) {
 	return id, true
 }
 
-// inPlainText refuses a secret field's value that is no reference, with the
-// commands that do it right (RELATIONS.md P5). Neither the value nor its length
-// is in it.
+// inPlainText refuses a secret field's value that is not a reference, with the commands that do it right
+// (RELATIONS.md P5). Neither the value nor its length is in it.
 func inPlainText(place Place, field string) Violation {
 	flag := ""
 	if place == ProviderApplication || place == RequirerApplication {

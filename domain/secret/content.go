@@ -37,7 +37,7 @@ type Draft struct {
 	Content map[string][]byte
 }
 
-// Reading is what a unit reads.
+// Reading is the result of a unit's read.
 type Reading struct {
 	ID       string
 	Revision int

@@ -109,9 +109,8 @@ func (s Secret) owns(u Unit) bool {
 	return s.Owner.Application == u.Application && (s.Owner.Unit == "" || s.Owner.Unit == u.Number)
 }
 
-// mayRead says why a unit may not read: what was granted and is over is gone, what
-// was taken back or is others' is forbidden, and what somebody who is related may
-// still be granted, or sees again when a relation goes on, is not yet.
+// mayRead returns why a unit may not read: a grant that is over is gone, a revoked one or another's secret is
+// forbidden, and one that a related unit may still be granted, or sees again when a relation goes on, is not yet.
 func (s Secret) mayRead(u Unit, is Standing) error {
 	if s.owns(u) {
 		return nil

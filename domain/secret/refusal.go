@@ -6,8 +6,8 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 )
 
-// Unknown is what is said of a secret that is not here: the same whether it was
-// removed, never was, or is another namespace's (SAFETY.md M7).
+// Unknown returns the error for a missing secret: the same whether it was removed, never was, or is another
+// namespace's (SAFETY.md M7).
 func Unknown(name string) error {
 	return &conversation.Error{
 		Kind: conversation.Gone, Message: fmt.Sprintf("cannot find secret %.80q: it was removed, or there is none of that name here", name),
@@ -15,9 +15,8 @@ func Unknown(name string) error {
 	}
 }
 
-// NotGranted is what is said of a Secret of somebody's that an application does not
-// grant now, whatever the reason: whether there is one is not for who asks
-// (SAFETY.md M7).
+// NotGranted returns the error for a user's Secret that an application does not grant now, for any reason: the caller
+// may not learn whether it exists (SAFETY.md M7).
 func NotGranted(id, application string) error {
 	return &conversation.Error{
 		Kind: conversation.NotYet, Message: fmt.Sprintf("cannot read secret %s: %s does not grant it now", id, application),
@@ -25,7 +24,7 @@ func NotGranted(id, application string) error {
 	}
 }
 
-// NoLabel refuses a label for a Secret of somebody's: who reads it is noted nowhere.
+// NoLabel refuses a label for a user's Secret: its readers are recorded nowhere.
 func NoLabel(id string) error {
 	return invalid("read it by its ID", "cannot label secret %s: it is granted by reference", id)
 }
@@ -38,9 +37,8 @@ func gone(cure, message string, args ...any) error {
 	return &conversation.Error{Kind: conversation.Gone, Message: fmt.Sprintf(message, args...), Cure: cure}
 }
 
-// MayManage returns why a unit may not change, grant or remove the secret, or nil
-// (RELATIONS.md P4). What a unit has nothing to do with it hears the same of as
-// of no secret at all only from Unknown: an id is known to whom it was given.
+// MayManage returns why a unit may not change, grant or remove the secret, or nil (RELATIONS.md P4). Only Unknown
+// hides a secret's existence: a unit that knows an id was given it.
 func (s Secret) MayManage(u Unit) error {
 	switch {
 	case s.Owner.Application != u.Application:

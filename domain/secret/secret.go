@@ -28,7 +28,7 @@ type Secret struct {
 	Readers   []Reader
 }
 
-// Owner is who may change a secret: an application by its leader, or one unit.
+// Owner names the side that may change a secret: an application by its leader, or one unit.
 type Owner struct {
 	Application string
 	// Unit is the unit's number; empty where the application is the owner.
@@ -65,11 +65,10 @@ type Access struct {
 	// Relation is the UID of the relation, Name its object's name, Namespace where that
 	// is; empty for the secret's own.
 	Relation, Name, Namespace string
-	// Application is who may read, as the secret's namespace names it, Unit the number
-	// of its unit; empty for all.
+	// Application is the reader, as the secret's namespace names it, Unit the number of its unit; empty for all.
 	Application, Unit string
-	// Revoked says that it was taken back, so that its reader is told that and not
-	// to wait.
+	// Revoked reports that the grant was revoked, so that the error for its reader tells this from a grant to wait
+	// for.
 	Revoked bool
 }
 
@@ -85,15 +84,14 @@ type Reader struct {
 	Since time.Time
 }
 
-// Unit is who asks.
+// Unit is the unit that calls.
 type Unit struct {
 	Application, Number string
 	// Leads says that it leads its application, and will for long enough.
 	Leads bool
 }
 
-// Visitor is who asks in a namespace: in another than its own a unit goes by another
-// name.
+// Visitor is the caller's name in a namespace: a unit has another name outside its own.
 type Visitor struct {
 	Unit
 
@@ -112,8 +110,7 @@ type Tie struct {
 	Application, Endpoint string
 }
 
-// TiesFor returns the relations by which a visitor would be granted a Secret of
-// somebody's by that ID.
+// TiesFor returns the relations by which a visitor would be granted a user's Secret of that ID.
 func (v Visitor) TiesFor(id string) []Tie {
 	var all []Tie
 	for _, t := range v.Ties {
@@ -174,9 +171,8 @@ func (s Secret) clone() Secret {
 	return s
 }
 
-// Settle leaves out the revisions that nobody can ever read again: a reader that
-// keeps to none gets the latest, so that what is neither is out of reach. A secret
-// whose last revision is out of reach has ended.
+// Settle leaves out the revisions without a possible reader: a reader that keeps to none gets the latest, so that
+// only kept revisions and the latest remain. A secret whose last revision is out of reach has ended.
 func (s Secret) Settle() Secret {
 	s = s.clone()
 	last := len(s.Revisions) - 1

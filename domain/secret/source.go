@@ -9,19 +9,18 @@ import (
 	"strings"
 )
 
-// KeyGrantTo is the annotation by which a Secret of somebody's consents to be
-// granted: a list of endpoints, each endpoint or application:endpoint
-// (SAFETY.md S1).
+// KeyGrantTo is the annotation by which a user's Secret consents to be granted: a list of endpoints, each endpoint or
+// application:endpoint (SAFETY.md S1).
 const KeyGrantTo = "tengu.io/grant-to"
 
-// Sight is what the controller may see of a Secret.
+// Sight is the part of a Secret that the controller may see.
 type Sight string
 
 // The sights.
 const (
 	// Open is a Secret that is there and may be read.
 	Open Sight = "open"
-	// Closed is one that may not be read, so that nobody knows whether it is there.
+	// Closed is one that may not be read, so that its existence is unknown.
 	Closed Sight = "closed"
 	// Missing is one that is not there.
 	Missing Sight = "missing"
@@ -29,8 +28,8 @@ const (
 	Unreadable Sight = "unreadable"
 )
 
-// Source is a Secret of somebody's that an application would grant, as far as that
-// is to be judged: what it holds is never here.
+// Source is a user's Secret that an application would grant, as far as the decision needs it: its content is never
+// here.
 type Source struct {
 	Namespace, Name string
 	Sight           Sight
@@ -49,9 +48,8 @@ const (
 	ReasonUnreadable   = "Unreadable"
 )
 
-// Refusal says why an endpoint of an application does not grant the Secret, and the
-// command by which somebody who may consents; "" if it does (SAFETY.md S1). account
-// is the controller's ServiceAccount, as namespace:name.
+// Refusal returns why an endpoint of an application does not grant the Secret, and the command by which a permitted
+// user consents; "" if it does (SAFETY.md S1). account is the controller's ServiceAccount, as namespace:name.
 func (s Source) Refusal(application, endpoint, account string) (reason, message string) {
 	switch {
 	case s.Sight == Closed:
@@ -75,9 +73,8 @@ func (s Source) Refusal(application, endpoint, account string) (reason, message 
 	}
 }
 
-// Consents reports whether the value of a Secret's annotation names an endpoint of an
-// application: endpoint, or application:endpoint to be exact. What is no name names
-// nothing.
+// Consents reports whether the value of a Secret's annotation names an endpoint of an application: endpoint, or
+// application:endpoint to be exact. An invalid name matches nothing.
 func Consents(grantTo, application, endpoint string) bool {
 	for entry := range strings.SplitSeq(grantTo, ",") {
 		entry = strings.TrimSpace(entry)
@@ -101,9 +98,8 @@ func consented(grantTo string) []string {
 	return all
 }
 
-// never reports whether Secrets of a type are for the cluster itself: tokens of
-// accounts and nodes, what pulls images, and releases with all that was installed. Of
-// what Kubernetes defines only what is for applications may be granted.
+// never reports whether Secrets of a type are for the cluster itself: tokens of accounts and nodes, credentials for
+// images, and releases with their contents. Of Kubernetes' own types only those for applications may be granted.
 func never(kind string) bool {
 	group, _, _ := strings.Cut(kind, "/")
 	switch {

@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// Snapshot is what is known of the secrets of a namespace, and of what they live
-// with. It is read in this order: Marks, Busy, Secrets, and then the rest, so that
-// what a secret names was there when it was read.
+// Snapshot holds the secrets of a namespace, and the objects that they depend on. It is read in this order: Marks,
+// Busy, Secrets, and then the rest, so that every object that a secret names existed when it was read.
 type Snapshot struct {
 	Now time.Time
 	// Marks are the contents that are marked. All others stay: that no secret names one
@@ -69,8 +68,8 @@ type Decision interface{ decision() }
 // End removes the secret of a unit that was forgotten.
 type End struct{ ID string }
 
-// LetGo forgets grants whose relation is over and readers that have gone, and with
-// them the revisions that nobody else reads.
+// LetGo forgets grants whose relation is over and readers that have gone, and with them the revisions without another
+// reader.
 type LetGo struct {
 	ID        string
 	Relations []string

@@ -9,7 +9,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 )
 
-// Kind is what a write does.
+// Kind is the kind of a write.
 type Kind string
 
 // The kinds of writes, as the tools are called.
@@ -36,16 +36,16 @@ type Write struct {
 	Expires            time.Time
 	// Revision is the one to remove; 0 for the whole secret.
 	Revision int
-	// Access is what is granted, or narrows down what is revoked.
+	// Access is the granted access, or narrows down the revoked one.
 	Access Access
 }
 
 // maxAccess bounds what is kept of one secret, so that its object stays small.
 const maxAccess = 512
 
-// Apply returns the secret after a write of a unit at a time, or why the unit may
-// not, as a conversation.Error. Add takes an ID that no secret has. What nobody can
-// read any more is left out; a secret without revisions has ended.
+// Apply returns the secret after a write of a unit at a time, or why the unit may not, as a conversation.Error. Add
+// takes an ID that no secret has. Revisions without a possible reader are left out; a secret without revisions has
+// ended.
 func Apply(s Secret, w Write, u Unit, now time.Time) (Secret, error) {
 	if err := w.check(); err != nil {
 		return s, err
@@ -210,8 +210,8 @@ func (a Access) is(application, unit string) bool {
 	return a.Application == application && (a.Unit == "" || a.Unit == unit)
 }
 
-// Forget lets go of what ended by itself: grants whose relation is over, and readers
-// that are gone or that no grant is left for. dead and left tell which.
+// Forget drops grants and readers that ended by themselves: grants whose relation is over, and readers that are gone
+// or have no grant left. dead and left report it.
 func (s Secret) Forget(dead func(relation string) bool, left func(application, unit string) bool) Secret {
 	s = s.clone()
 	s.Access = slices.DeleteFunc(s.Access, func(a Access) bool { return dead(a.Relation) })

@@ -44,7 +44,7 @@ func withdraw(w *world, s step) error {
 	return w.rest()
 }
 
-// observeAbroad is what the controller sees of other namespaces.
+// observeAbroad returns the controller's view of other namespaces.
 func (s *store) observeAbroad() (all []relation.Abroad) {
 	for e, there := range s.abroad {
 		at := relation.Abroad{

@@ -14,8 +14,8 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/tool"
 )
 
-// agent is the process beside a unit: what it was shown, what it says, and what
-// its handlers were told. It does what controller/agent does, by the same rules.
+// agent is the process beside a unit: its snapshots, its writes, and the events that its handlers have received. It
+// does the work of controller/agent, by the same rules.
 type agent struct {
 	application, pod, podUID string
 	number, order            int
@@ -24,8 +24,8 @@ type agent struct {
 	// handles is set where the pod has handlers.
 	handles bool
 
-	// disk is what is kept over a restart of the container: what was told, and the
-	// revision that was used.
+	// disk is the content that survives a restart of the container: the events received, and the revision that was
+	// used.
 	disk []byte
 	used int
 
@@ -35,15 +35,15 @@ type agent struct {
 	// unseen are own transactions that no snapshot shows yet.
 	unseen []unseen
 	lease  lease
-	// interested is set once somebody has asked who leads.
+	// interested is set once a handler or a person has asked for the leader.
 	interested bool
-	// led and ledTerm are what it was when the clock moved last.
+	// led and ledTerm are the values at the last move of the clock.
 	led     bool
 	ledTerm int
 	turn    *tool.Turn
 	failed  failure
 	left    map[conversation.EndAnswer]bool
-	// closed are the suspended relations of which the controller was told that.
+	// closed lists the suspended relations that were reported to the controller.
 	closed []string
 
 	// sent is the last snapshot on its way to it, waiting are those held back.
@@ -56,7 +56,7 @@ type agent struct {
 	fails               int
 	stalls, dies, batch bool
 
-	// log is what the handlers heard and nobody has compared yet.
+	// log lists the handlers' events that were not compared yet.
 	log []string
 }
 
@@ -137,7 +137,7 @@ func (w *world) deliver(a *agent, l letter) {
 	a.unseen = slices.DeleteFunc(a.unseen, func(u unseen) bool { return u.revision <= l.revision })
 }
 
-// snapshot is what the unit may know now, with its own writes.
+// snapshot returns the unit's present knowledge, with its own writes.
 func (a *agent) snapshot(now time.Time) (conversation.Snapshot, error) {
 	if a.heard == nil || !a.numbered {
 		return conversation.Snapshot{}, refused(conversation.NotYet, "cannot use relations yet: the controller has not answered this pod",
@@ -259,7 +259,7 @@ func nameOf(s conversation.Snapshot, uid string) string {
 	return uid
 }
 
-// save keeps what was told.
+// save stores the received events.
 func (a *agent) save() error {
 	text, err := json.Marshal(a.told)
 	if err != nil {

@@ -15,14 +15,14 @@ type token struct {
 	word     word
 }
 
-// word is what a shell calls one, before it is expanded.
+// word is a word of the shell, before it is expanded.
 type word []part
 
 // part is a piece of a word: text, a variable or the output of a command.
 type part struct {
 	text     string
 	variable string
-	// otherwise is for a variable that is empty; script is what the command is.
+	// otherwise is for a variable that is empty; script is the command's text.
 	otherwise, script string
 	isScript, quoted  bool
 }

@@ -19,7 +19,7 @@ type object struct {
 	workload   application.Workload
 }
 
-// manifest is what is read of a manifest in Kubernetes' own form.
+// manifest is the part of a manifest that is read, in Kubernetes' own form.
 type manifest struct {
 	Kind     string
 	Metadata metadata
@@ -46,7 +46,7 @@ type port struct {
 	AppProtocol string `yaml:"appProtocol"`
 }
 
-// kinds are those that take part in relations.
+// kinds returns the kinds that Orcon relates.
 func kinds() []string {
 	return []string{"Service", "Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob", "Pod"}
 }

@@ -12,7 +12,7 @@ import (
 type Scenario struct {
 	// Name is the file's, for messages.
 	Name string
-	// Title is what the scenario shows, from the comment that it begins with.
+	// Title describes the scenario, from the comment that it begins with.
 	Title string
 	steps []step
 	files map[string]string
@@ -28,12 +28,11 @@ type step struct {
 	verb     verb
 }
 
-// ErrScenario says that a file is no scenario.
+// ErrScenario marks a file that is not a scenario.
 var ErrScenario = errors.New("not a scenario")
 
-// Parse reads a scenario: a txtar archive whose comment holds the steps, one a
-// line. A line that begins with "#" says something to readers, one with ">" what
-// the step above is expected to give. All that is wrong is told at once.
+// Parse reads a scenario: a txtar archive whose comment holds the steps, one a line. A line that begins with "#" is
+// for readers, one with ">" is the expected result of the step above. All errors are reported at once.
 func Parse(name string, text []byte) (Scenario, error) {
 	archive := txtar.Parse(text)
 	s := Scenario{Name: name, files: map[string]string{}}

@@ -8,7 +8,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/tool"
 )
 
-// caller is who runs tools: a handler in its turn, or a person in the unit's pod.
+// caller runs tools: a handler in its turn, or a person in the unit's pod.
 type caller struct {
 	world *world
 	agent *agent
@@ -127,7 +127,7 @@ const (
 	exitUnknown = 127
 )
 
-// nameBytes are what names of variables are made of.
+// nameBytes are the bytes of names of variables.
 const nameBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789"
 
 // assignment splits name=value.
@@ -168,7 +168,7 @@ func (s *shell) print(text string) {
 	}
 }
 
-// builtin runs what is no tool.
+// builtin runs a command that is not a tool.
 func (s *shell) builtin(args []string) bool {
 	s.code = 0
 	switch args[0] {
@@ -273,7 +273,7 @@ func (s *shell) expand(w word, split bool) []string {
 	return all
 }
 
-// value is what a part stands for.
+// value returns the value of a part.
 func (s *shell) value(p part) string {
 	switch {
 	case p.isScript:

@@ -19,9 +19,8 @@ import (
 // namespace is where a scenario happens.
 const namespace = "sim"
 
-// store is what a cluster would hold of the namespace. It behaves as the API does
-// where that matters: it gives UIDs and revisions, stores an object and its status
-// by two writes, and keeps a deleted relation until it is released.
+// store is a cluster's memory of the namespace. It behaves as the API does where that matters: it gives UIDs and
+// revisions, stores an object and its status by two writes, and keeps a deleted relation until it is released.
 type store struct {
 	now      time.Time
 	optedIn  bool
@@ -86,7 +85,7 @@ func values[V any](m map[string]V) []V {
 	return all
 }
 
-// observe is what the controller sees.
+// observe returns the controller's view.
 func (s *store) observe() relation.Snapshot {
 	seen := relation.Snapshot{Namespace: namespace, UID: uidOf(namespace), Now: s.now.Truncate(time.Second), OptedOut: !s.optedIn,
 		LastRelation: s.lastRelation, Seed: strconv.Itoa(s.revision),
@@ -166,7 +165,7 @@ func (s *store) writes(decision relation.Decision) []func() {
 	return nil
 }
 
-// publish writes what an application says to everybody.
+// publish writes the data of an application for all relations.
 func (s *store) publish(d relation.Publish) {
 	b := s.databags[d.Name()]
 	e := history.Entry{Time: s.now, Who: history.Controller, Cause: history.Declared, Address: d.Address()}
@@ -346,8 +345,8 @@ func (s *store) bagOf(r relation.Relation, e relation.End) map[string]string {
 	return databag.Overlay(everybody, s.databags[here.Name()].Data)
 }
 
-// writerOf is who wrote last what an application says in a relation; nobody where
-// something is said to everybody, which may be newer.
+// writerOf returns the last writer of an application's data in a relation; empty if it publishes data for all
+// relations, which may be newer.
 func (s *store) writerOf(r relation.Relation, e relation.End) string {
 	if len(s.databags[relation.DatabagName(e.Application, e.Endpoint)].Data) > 0 {
 		return ""
@@ -355,7 +354,7 @@ func (s *store) writerOf(r relation.Relation, e relation.End) string {
 	return s.databags[relation.Databag{Application: e.Application, Endpoint: e.Endpoint, Relation: r.UID}.Name()].writer
 }
 
-// saidBy is what a unit says; units of other namespaces there are none.
+// saidBy returns a unit's data; there are no units of other namespaces.
 func (s *store) saidBy(r relation.Relation, e relation.End, unit int) map[string]string {
 	b := relation.Databag{Application: e.Application, Endpoint: e.Endpoint, Relation: r.UID, Unit: strconv.Itoa(unit)}
 	return s.databags[b.Name()].Data

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// story is what happened, for people.
+// story records the events, for people.
 type story struct {
 	lines []string
 	// told is called with each line, if set.
@@ -32,11 +32,11 @@ type MismatchError struct {
 	File string
 	Line int
 	Step string
-	// Want and Got are what was expected and what came, by lines.
+	// Want and Got are the expected and the actual lines.
 	Want, Got []string
 	// Why says what is wrong where there are no lines to compare.
 	Why error
-	// Before is what happened last.
+	// Before lists the latest events.
 	Before []string
 }
 
@@ -63,7 +63,7 @@ func indented(lines []string) string {
 	return "    " + strings.Join(lines, "\n    ") + "\n"
 }
 
-// differenceError is what was expected and what came instead.
+// differenceError holds the expected and the actual lines.
 type differenceError struct{ want, got []string }
 
 // Error is for who does not look into it.

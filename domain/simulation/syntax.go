@@ -10,7 +10,7 @@ import (
 //sumtype:decl
 type command interface{ command() }
 
-// simple is a call: of a tool or of what is built in.
+// simple is a call of a tool or of a builtin.
 type simple struct{ words []word }
 
 // chain runs right after left, depending on how left ended.

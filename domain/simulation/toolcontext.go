@@ -5,8 +5,8 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/tool"
 )
 
-// toolContext is what one call of a tool works on. It answers as the agent does
-// (controller/agent), but for secrets, of which a simulation has none.
+// toolContext holds the inputs of one call of a tool. It answers as the agent does (controller/agent), but for
+// secrets: a simulation has none.
 type toolContext struct {
 	noSecrets
 

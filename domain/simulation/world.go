@@ -50,7 +50,7 @@ func newWorld(s Scenario, told func(string)) *world {
 // errRestless says that things go on happening without end.
 var errRestless = errors.New("it does not come to rest: each change leads to another")
 
-// Limits of what happens by itself after one step.
+// Limits of the actions that follow one step by themselves.
 const (
 	maxPasses = 20
 	maxRounds = 2000
@@ -266,8 +266,7 @@ func (w *world) pass(end time.Time) {
 	}
 }
 
-// renew has each agent that leads, or would, ask for its lease; it reports whether
-// somebody began or ceased to lead.
+// renew has each agent that leads, or would, renew its lease; it reports whether an agent began or ceased to lead.
 func (w *world) renew() (changed bool) {
 	for _, a := range w.inOrder() {
 		if a.interested && w.now.Equal(w.now.Truncate(renewal)) {

@@ -9,10 +9,9 @@ import (
 	"unicode"
 )
 
-// Failure is what the handlers of a unit fail at.
+// Failure describes a failing handler of a unit.
 type Failure struct {
-	// Event is the hook and whom it is about: "db-relation-changed (pg/0)". It is
-	// empty where nothing fails.
+	// Event is the hook and the unit it is about: "db-relation-changed (pg/0)". It is empty if nothing fails.
 	Event string
 	// Relation is the UID of the relation concerned; empty for none.
 	Relation string
@@ -33,7 +32,7 @@ const (
 // Fails reports whether anything does.
 func (f Failure) Fails() bool { return f.Event != "" }
 
-// Bounded returns f as it may be stored, whoever has sent it.
+// Bounded returns f cut to the limits of storage.
 func (f Failure) Bounded() Failure {
 	f.Event, f.Said = cut(tidy(f.Event), maxEvent), LastWords(f.Said)
 	f.Attempts = max(f.Attempts, 1)
@@ -50,16 +49,15 @@ func (f Failure) Follows(before Failure, now time.Time) Failure {
 	return f
 }
 
-// IsNews reports whether people hear of f by an Event after before was noted: what
-// fails is another event, or it says something else. That it failed again is none.
+// IsNews reports whether a failure deserves an Event after before was noted: another event fails, or with another
+// message. A repeated failure does not.
 func (f Failure) IsNews(before Failure) bool {
 	before.Attempts = f.Attempts
 	return f.Fails() && f != before
 }
 
-// Tells reports whether the controller hears of a failed attempt: of the first, and
-// then each time that their number has doubled. An event that fails for a day is
-// told nine times.
+// Tells reports whether a failed attempt is sent to the controller: the first, and then each time that their number
+// has doubled. An event that fails for a day is sent nine times.
 func Tells(attempts int) bool { return bits.OnesCount(uint(max(attempts, 0))) == 1 }
 
 // Text returns that a unit's handler fails, and where to read more. It does not change
@@ -69,8 +67,8 @@ func (f Failure) Text(namespace, unit, pod string) string {
 		unit, f.Event, f.Since.UTC().Format(time.RFC3339), cmp.Or(f.Said, "it wrote nothing"), namespace, pod)
 }
 
-// LastWords makes of what a handler wrote one line for people: the end of it,
-// without what is no text, and without the values to hide, which are secret.
+// LastWords makes one line for people of a handler's output: the end of it, without invalid text, and without the
+// values to hide, which are secret.
 func LastWords(text string, hide ...string) string {
 	for _, value := range hide {
 		for line := range strings.Lines(value) {

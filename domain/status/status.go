@@ -26,7 +26,7 @@ const (
 // States lists those that a workload may set, in Juju's order.
 func States() []State { return []State{Maintenance, Blocked, Waiting, Active} }
 
-// The limits of what is said. A hundred units must fit into one object.
+// The limits of statuses. A hundred units must fit into one object.
 const (
 	// maxText is the longest message or resolution, in bytes.
 	maxText = 1024
@@ -34,7 +34,7 @@ const (
 	maxCode = 64
 )
 
-// Info is what a workload says of how it is.
+// Info is the status that a workload reports.
 type Info struct {
 	// State is empty where nothing was said.
 	State   State
@@ -88,7 +88,7 @@ func (i Info) Reason() string {
 	return strings.ToUpper(string(i.State[:1])) + string(i.State[1:])
 }
 
-// Text is what i says, as one sentence for people.
+// Text returns i as one sentence for people.
 func (i Info) Text() string {
 	text := cmp.Or(i.Message, string(i.State))
 	if i.Resolution != "" {

@@ -21,22 +21,22 @@ const Stdin = "-"
 
 // Call is one run of a tool, as its client forwards it.
 type Call struct {
-	// Name is the tool's, without a path; Args is what follows it.
+	// Name is the tool's, without a path; Args are the arguments after it.
 	Name string
 	Args []string
 	// Env holds those of Variables that are set.
 	Env map[string]string
-	// Files holds the content of what Needs named, by the names it gave.
+	// Files holds the contents that Needs named, by their names.
 	Files map[string][]byte
 }
 
-// Result is what the client of a tool does in the end: write, and exit.
+// Result tells the client of a tool how to end: the text to write, and the exit code.
 type Result struct {
 	Stdout, Stderr []byte
 	// ExitCode is 0, 1 if the tool failed, or 2 if it was called wrongly.
 	ExitCode int
-	// Output is what goes to a file instead of Stdout, for -o. Without a path there
-	// is none. A failed call leaves the file as it was.
+	// Output is written to a file instead of Stdout, for -o. Without a path there is none. A failed call leaves the
+	// file as it was.
 	Output File
 }
 

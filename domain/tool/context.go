@@ -25,8 +25,8 @@ type Context struct {
 // Relations are the unit's relations, named by UID, and their bags. Reading and
 // writing are a conversation.Transaction's.
 type Relations interface {
-	// Snapshot returns what the unit knows: for a handler, as of its event. It holds
-	// a relation until the unit was told that it is broken.
+	// Snapshot returns the unit's knowledge: for a handler, as of its event. It holds a relation until the unit has
+	// received its broken event.
 	Snapshot() (conversation.Snapshot, error)
 	// Read returns a bag, if the unit may see it (RELATIONS.md P).
 	Read(at conversation.Address) (conversation.Bag, error)
@@ -35,7 +35,7 @@ type Relations interface {
 	Set(relation string, app bool, values conversation.Bag) error
 }
 
-// Surroundings are what a unit may know beside the bags.
+// Surroundings answers a unit's questions beyond the bags.
 type Surroundings interface {
 	// Leader tells whether the unit leads, and will for long enough to use it
 	// (SAFETY.md P1).
@@ -49,8 +49,8 @@ type Surroundings interface {
 	Model(relation string) (string, error)
 }
 
-// Status is what the unit and its application say of themselves. It is no part
-// of a transaction (RELATIONS.md E11).
+// Status reads and sets the status of the unit and its application. It does not belong to a transaction (RELATIONS.md
+// E11).
 type Status interface {
 	// Status returns that of the unit, or of the application with all its units. Only
 	// a leader asks for the application's.
@@ -62,8 +62,7 @@ type Status interface {
 	SetSide(relation string, info status.Info) error
 }
 
-// Secrets are what the unit or its application owns, and what was granted to
-// them.
+// Secrets reads and changes the secrets that the unit or its application owns, and reads those granted to them.
 type Secrets interface {
 	// Add makes a secret; its content is not empty.
 	Add(owner Owner, secret SecretChange) (SecretID, error)
@@ -86,8 +85,8 @@ type Grants interface {
 	Revoke(id SecretID, from Grantee) error
 }
 
-// Grantee is who may read a secret. Of Relation (its UID), Application and Unit at
-// least one is set; more of them narrow it down.
+// Grantee names the readers of a secret. Of Relation (its UID), Application and Unit at least one is set; more of
+// them narrow it down.
 type Grantee struct {
 	Relation    string
 	Application string

@@ -1,5 +1,5 @@
-// Package tool is what the tools in a workload do (RELATIONS.md, "Tools in the
-// workload"): Juju's names, syntax, formats, defaults and exit codes.
+// Package tool implements the tools in a workload (RELATIONS.md, "Tools in the workload"): Juju's names, syntax,
+// formats, defaults and exit codes.
 //
 // The program in the container only forwards a Call, with the files that Needs
 // names; the agent answers it with Run and a Context of its own. What is or

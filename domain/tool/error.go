@@ -21,7 +21,7 @@ type misuseError struct{ error }
 // Unwrap gives way to a refusal.
 func (e misuseError) Unwrap() error { return e.error }
 
-// misuse makes the error of a call that nobody can carry out.
+// misuse returns the error of a call that cannot be carried out.
 func misuse(cure, reason string, args ...any) error {
 	return misuseError{errors.New(withCure(fmt.Sprintf(reason, args...), cure))}
 }

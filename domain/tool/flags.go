@@ -11,8 +11,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/spelling"
 )
 
-// flags are what a tool may be called with. They may stand before and after what
-// is no flag, as in Juju.
+// flags are the flags of a tool. They may stand before and after the arguments, as in Juju.
 type flags struct {
 	*pflag.FlagSet
 	// format and output say how and where a result is printed.
@@ -44,8 +43,7 @@ func (f *flags) hidden(name string) {
 	}
 }
 
-// parse reads the arguments of a call and returns those that are no flags, or
-// pflag.ErrHelp where only help is wanted.
+// parse reads the arguments of a call and returns those other than flags, or pflag.ErrHelp if only help is requested.
 func (f *flags) parse(args []string) ([]string, error) {
 	if err := f.Parse(args); err != nil {
 		return nil, f.explain(err)
@@ -79,7 +77,7 @@ func (f *flags) explain(err error) error {
 	return misuse(orHelp(f.Name(), ""), "flags are written as --name or --name=value")
 }
 
-// firstLetter returns the letter of a flag, or ? for what nobody could type.
+// firstLetter returns the letter of a flag, or ? for one that cannot be typed.
 func firstLetter(name string) string {
 	if name[0] <= ' ' || name[0] > '~' {
 		return "?"
@@ -101,7 +99,7 @@ func (f *flags) nearest(written string) string {
 	return ""
 }
 
-// orHelp returns the cure of what was misspelt.
+// orHelp returns the cure of a misspelling.
 func orHelp(name, nearest string) string {
 	if nearest != "" {
 		return fmt.Sprintf("did you mean %s?", nearest)

@@ -36,8 +36,8 @@ func render(format string, value any) ([]byte, error) {
 	}
 }
 
-// renderSmart prints text as it is, truth as Python writes it, a list by line,
-// and the rest as YAML. Empty text is no line at all.
+// renderSmart prints text as it is, truth as Python writes it, a list by line, and the rest as YAML. Empty text
+// prints nothing, not even a newline.
 func renderSmart(value any) ([]byte, error) {
 	switch value := value.(type) {
 	case string:
@@ -61,8 +61,7 @@ func line(text string) []byte {
 	return []byte(text + "\n")
 }
 
-// renderJSON refuses what JSON cannot carry: Go would replace what is no text,
-// and nobody would see it.
+// renderJSON refuses values that JSON cannot carry: Go would replace invalid text without a word.
 func renderJSON(value any) ([]byte, error) {
 	if !isText(value) {
 		return nil, refuse(conversation.Invalid, "read one key with #base64 after it", "cannot print a value as JSON that is not UTF-8 text")

@@ -7,7 +7,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
 )
 
-// Goal is what a unit can expect around it. Orders do not matter.
+// Goal lists the applications and units that a unit can expect around it. Orders do not matter.
 type Goal struct {
 	// Units are those of the unit's own application, with itself.
 	Units []Standing
@@ -15,8 +15,8 @@ type Goal struct {
 	Relations []EndpointGoal
 }
 
-// GoalOf returns what a unit can expect by what it knows. A relation that ends is no
-// goal, and a suspended one has no units until it goes on.
+// GoalOf returns the goal that follows from a snapshot. A relation that ends has no goal, and a suspended one has no
+// units until it goes on.
 func GoalOf(s conversation.Snapshot) Goal {
 	goal := Goal{Units: []Standing{{Name: s.Unit.String(), Status: string(status.Active)}}}
 	for _, r := range s.Relations {
@@ -36,8 +36,8 @@ func GoalOf(s conversation.Snapshot) Goal {
 	return goal
 }
 
-// EndpointGoal is who is or will be related by one endpoint: applications and
-// units. An endpoint may come more than once.
+// EndpointGoal lists the applications and units that are or will be related by one endpoint. An endpoint may occur
+// more than once.
 type EndpointGoal struct {
 	Endpoint string
 	Related  []Standing

@@ -26,8 +26,7 @@ func Help(name string) string {
 	return string(help(f))
 }
 
-// Summary returns the one sentence that the help of a tool begins with; "" for what is
-// no tool.
+// Summary returns the one sentence that the help of a tool begins with; "" for an unknown tool.
 func Summary(name string) string {
 	text, err := helps.ReadFile("help/" + name + ".txt")
 	if err != nil {

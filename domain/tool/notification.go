@@ -9,7 +9,7 @@ import (
 // Notification is the JSON of an event: what happened, and which keys and versions are new
 // (RELATIONS.md E10), never a value. Fields that do not apply to the event are absent.
 type Notification struct {
-	// Hook is what Juju calls the event: db-relation-changed.
+	// Hook is Juju's name of the event: db-relation-changed.
 	Hook string `json:"hook"`
 	// Context names the event to tools: with it as JUJU_CONTEXT_ID they speak in its
 	// transaction (RELATIONS.md E11).
@@ -25,8 +25,8 @@ type Notification struct {
 	Endpoint          string            `json:"endpoint,omitempty"`
 	Relation          string            `json:"relation,omitempty"`
 	RemoteApplication string            `json:"remoteApplication,omitempty"`
-	// RemoteUnit is whom it is about, JoinedUnits all those of a first join that is
-	// told as one event (RELATIONS.md E12), DepartingUnit who leaves.
+	// RemoteUnit is the unit that the event is about, JoinedUnits all those of a first join that is announced as one
+	// event (RELATIONS.md E12), DepartingUnit the unit that leaves.
 	RemoteUnit    string   `json:"remoteUnit,omitempty"`
 	JoinedUnits   []string `json:"joinedUnits,omitempty"`
 	DepartingUnit string   `json:"departingUnit,omitempty"`
@@ -35,7 +35,7 @@ type Notification struct {
 	Secret   string `json:"secret,omitempty"`
 	Label    string `json:"label,omitempty"`
 	Revision int    `json:"revision,omitempty"`
-	// Difference is what is new in the bag of RemoteUnit, or else of the application.
+	// Difference is the change of the bag of RemoteUnit, or else of the application.
 	Difference conversation.Difference `json:"difference,omitzero"`
 	// Reason is why a unit departed or the relation was broken, Final says that it
 	// never comes back (SAFETY.md E14).

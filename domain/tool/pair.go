@@ -28,8 +28,8 @@ func parsePairs(args []string) (map[string]string, error) {
 	return pairs, nil
 }
 
-// parseMap reads a YAML or JSON file of keys and plain values. What is no text in
-// it is the text that stands there; null is empty.
+// parseMap reads a YAML or JSON file of keys and plain values. A value of another type becomes the text of its
+// source; null is empty.
 func parseMap(file string, content []byte) (map[string]string, error) {
 	if !utf8.Valid(content) {
 		return nil, refuse(conversation.Invalid, "encode binary data with base64", "cannot read %s: it is not UTF-8 text", file)
@@ -44,8 +44,8 @@ func parseMap(file string, content []byte) (map[string]string, error) {
 	return pairs, nil
 }
 
-// parseJSON is apart from parseYAML since YAML has no place for some of what
-// JSON allows in a text. What it does not take, YAML takes or refuses.
+// parseJSON is apart from parseYAML since YAML cannot carry some texts that JSON allows. An input that it does not
+// take is taken or refused by YAML.
 func parseJSON(content []byte) (map[string]string, bool) {
 	var all map[string]json.RawMessage
 	if json.Unmarshal(content, &all) != nil {
@@ -104,7 +104,7 @@ func parseYAML(content []byte) (map[string]string, error) {
 // plainValues is the cure of a value that is a list or a map.
 const plainValues = "quote lists and maps: a value is text"
 
-// yamlLine returns where YAML is wrong and nothing of what stands there.
+// yamlLine returns the line of an error of YAML without its text.
 func yamlLine(err error) string {
 	_, text, _ := strings.Cut(err.Error(), "line ")
 	digits := text[:len(text)-len(strings.TrimLeft(text, "0123456789"))]

@@ -73,7 +73,7 @@ func listRelations(all []conversation.Relation) string {
 	return strings.Join(names(all), ", ")
 }
 
-// names are what relations are called, in order.
+// names returns the names of relations, in order.
 func names(all []conversation.Relation) []string {
 	called := make([]string, len(all))
 	for i, r := range sorted(all) {

@@ -27,8 +27,7 @@ func (t *relationGet) take(args []string) error {
 	return tooMany("relation-get", args)
 }
 
-// run prints nothing for a key that is not there: it may still come, which is no
-// error.
+// run prints nothing for a missing key: it may still come, so this is not an error.
 func (t *relationGet) run(s session) (any, error) {
 	r, err := s.relation(t.relation)
 	if err != nil {

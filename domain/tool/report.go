@@ -5,12 +5,11 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
 )
 
-// Report is a state with what goes with it. It may be a state that nobody sets, such
-// as unknown.
+// Report is a state with its details. It may be a state that cannot be set, such as unknown.
 type Report struct {
 	State   status.State
 	Message string
-	// Data is what else is known; may be nil.
+	// Data holds further details; may be nil.
 	Data map[string]string
 	// Units are the units of an application; empty in the report of a unit.
 	Units []UnitReport

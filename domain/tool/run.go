@@ -7,9 +7,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Need is what the client must see to around a call.
+// Need lists the duties of the client around a call.
 type Need struct {
-	// Files are what to send along, each once; Stdin stands for standard input.
+	// Files are the files to send along, each once; Stdin stands for standard input.
 	Files []string
 	// Output is the file that a success writes, or empty: what the client may check
 	// before anything is done.

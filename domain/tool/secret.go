@@ -36,7 +36,7 @@ func ParseSecretID(text string) (SecretID, error) {
 
 const exampleID = "secret:9m4e2mr0ui3e8a215n4g"
 
-// Owner is who may change and grant a secret.
+// Owner names the side that may change and grant a secret.
 type Owner string
 
 // The owners: the unit itself, or its application by its leader.
@@ -63,7 +63,7 @@ func rotations() []Rotation {
 	return []Rotation{RotateNever, RotateHourly, RotateDaily, RotateWeekly, RotateMonthly, RotateQuarterly, RotateYearly}
 }
 
-// SecretChange is what is new of a secret; a zero field is left as it is.
+// SecretChange is a change of a secret; a zero field is left as it is.
 type SecretChange struct {
 	Content     map[string][]byte
 	Label       string
@@ -83,7 +83,7 @@ type SecretQuery struct {
 	Peek, Refresh bool
 }
 
-// Secret is what its owner may know of a secret, but for its content.
+// Secret is the part of a secret that its owner may know, but for its content.
 type Secret struct {
 	ID          SecretID
 	Revision    int

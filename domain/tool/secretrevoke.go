@@ -36,8 +36,8 @@ func (t *secretRevoke) take(args []string) (err error) {
 	return tooMany("secret-revoke", args)
 }
 
-// run takes the handler's relation where nothing else is said. Outside a handler
-// something must be: nobody revokes by accident.
+// run takes the handler's relation by default. Outside a handler the relation must be named, so that no grant is
+// revoked by accident.
 func (t *secretRevoke) run(s session) (any, error) {
 	from := Grantee{Application: t.app}
 	if t.relation != "" || t.app == "" && t.unit == "" && s.call.Env[RelationID] != "" {

@@ -7,7 +7,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 )
 
-// session is what one call works with.
+// session holds the inputs of one call.
 type session struct {
 	Context
 	call Call

@@ -13,8 +13,7 @@ import (
 type tool interface {
 	// declare names the flags.
 	declare(f *flags)
-	// take reads the arguments that are no flags. It may look at the flags, and at
-	// nothing else.
+	// take reads the arguments other than flags. It may look at the flags, and at nothing else.
 	take(args []string) error
 	// run does the work and returns what to print, or nil for nothing.
 	run(s session) (any, error)

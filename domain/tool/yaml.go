@@ -117,8 +117,8 @@ func quoted(text string) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text, Style: yaml.DoubleQuotedStyle}
 }
 
-// yamlScalar returns one value without the newline after it. The further lines
-// of a text begin with the indentation of what holds its key.
+// yamlScalar returns one value without the newline after it. The further lines of a text begin with the indentation
+// of the map or list around it.
 func yamlScalar(value any, indent string) ([]byte, error) {
 	switch value := value.(type) {
 	case int:

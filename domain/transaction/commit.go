@@ -29,7 +29,7 @@ type Commit struct {
 	ID string
 }
 
-// Change is what a transaction changes in one bag.
+// Change is the change that a transaction makes to one bag.
 type Change struct {
 	// Relation is the name of the relation's object, UID its identity, Namespace where
 	// it is; empty for the writer's own.
@@ -37,7 +37,7 @@ type Change struct {
 	// Endpoint is the writer's own, and Role its part.
 	Endpoint string
 	Role     application.Role
-	// Interface and Version are what the relation's bags are judged by.
+	// Interface and Version name the interface that judges the relation's bags.
 	Interface string
 	Version   int
 	// Own is set where the bag is the unit's own; else it is its application's.

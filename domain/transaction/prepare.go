@@ -16,7 +16,7 @@ var (
 	ErrDeposed = errors.New("the unit is not its application's leader")
 	// ErrBusy says that another transaction of the unit is being stored.
 	ErrBusy = errors.New("another transaction of the unit is being stored")
-	// ErrInvalid says that a bag would be what no bag may be.
+	// ErrInvalid marks a bag that would break the rules of bags.
 	ErrInvalid = errors.New("invalid")
 )
 

@@ -32,7 +32,7 @@ type ReadBag struct{ Bag relation.Databag }
 type WriteBag struct {
 	Bag      relation.Databag
 	Relation string
-	// Data is the whole content, of which the record keeps no values of the keys in Secret.
+	// Data is the whole content; the record keeps no values of the keys in Secret.
 	Data   map[string]string
 	Secret []string
 	// Entry is that of the record, without time and address.

@@ -6,8 +6,8 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
 
-// Stored is what an executor knows of the objects of one commit: each as it last read or wrote it.
-// The zero Stored knows none.
+// Stored holds an executor's knowledge of the objects of one commit: each as it last read or wrote it. The zero
+// Stored knows none.
 type Stored struct {
 	// looks counts what was noted, so that the order is known.
 	looks   int

@@ -21,8 +21,7 @@ type finding struct {
 	about string
 }
 
-// namespacePolicy is what the objects of one namespace are judged by, besides the rules
-// for all.
+// namespacePolicy holds the rules for the objects of one namespace, besides the rules for all.
 type namespacePolicy struct {
 	interfaces schema.Catalog
 	mode       schema.Mode

@@ -9,7 +9,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
 )
 
-// object is what is read of a Service or workload.
+// object is the part of a Service or workload that is read.
 type object struct {
 	Metadata injection.Metadata `json:"metadata"`
 	Spec     struct {
@@ -75,7 +75,7 @@ func (o *object) workload(path string) injection.Workload {
 type place struct {
 	path                string
 	labels, annotations map[string]string
-	// beside is what counts here although it is written elsewhere.
+	// beside holds the keys that count here although they are written elsewhere.
 	beside map[string]string
 	// copied are keys whose origin is judged where it was written.
 	copied []string

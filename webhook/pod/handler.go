@@ -63,9 +63,8 @@ func (h *Handler) judge(r *review.Request[injection.Shape]) review.Answer {
 	return answer
 }
 
-// warned returns what the author of a skipped pod should hear: a second call
-// and a wish are no news, and a pod that was made by a controller has no
-// reader.
+// warned returns the warnings for the author of a skipped pod: none for a second call or a requested skip, and none
+// for a pod that a controller made, whose warnings have no reader.
 func (h *Handler) warned(r *review.Request[injection.Shape], skip injection.Skip) []string {
 	_, made := r.Object.Metadata.Controller()
 	if made || skip.Reason == injection.AlreadyInjected || skip.Reason == injection.OptedOut || skip.Reason == injection.Undeclared || skip.Reason == injection.MirrorPod {
@@ -74,9 +73,8 @@ func (h *Handler) warned(r *review.Request[injection.Shape], skip injection.Skip
 	return []string{"not injected: " + skip.Message}
 }
 
-// tell writes the outcome where it can be found: the audit log and the log.
-// For pods that controllers make nobody reads warnings, so problems go there
-// too.
+// tell writes the outcome to the audit log and the log. Warnings for pods that controllers make have no reader, so
+// problems go there too.
 func (h *Handler) tell(namespace string, r *review.Request[injection.Shape], outcome, message string, answer *review.Answer) {
 	h.observe(outcome)
 	text := outcome

@@ -28,10 +28,9 @@ type Source struct {
 	trouble string // of the file, as last told
 }
 
-// NewSource returns settings of Orcon's namespace with the file's configuration,
-// which must be right: a server must not begin with something else than it was
-// told. An empty file name means the defaults. The default image is the
-// agent's where the file names none; empty for the built-in one.
+// NewSource returns settings of Orcon's namespace with the file's configuration, which must be right: a server must
+// not begin with other settings. An empty file name means the defaults. The default image is the agent's where the
+// file names none; empty for the built-in one.
 func NewSource(namespace, file, defaultImage string) (*Source, error) {
 	s := &Source{file: file, defaultImage: defaultImage}
 	s.now = injection.Settings{Namespace: namespace, Config: injection.DefaultConfig()}

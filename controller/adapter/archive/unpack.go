@@ -17,7 +17,7 @@ import (
 // MaxStream limits an unpacked stream, in bytes: the largest content, and a header for each of the most files.
 const MaxStream = bundle.MaxBytes + 4096*bundle.MaxFiles
 
-// ErrFormat is wrapped where the bytes are no archive.
+// ErrFormat is wrapped for bytes that are not an archive.
 var ErrFormat = errors.New("it is neither a tar archive, with or without gzip, nor a zip archive")
 
 // Unpack returns the files of an archive. It refuses an archive that is cut off or

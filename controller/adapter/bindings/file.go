@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// File is a file that is replaced whole: whoever opens it reads either all of
-// the old content or all of the new. A link in its place is not followed.
+// File is a file that is replaced whole: a reader sees either all of the old content or all of the new. A link in its
+// place is not followed.
 type File struct {
 	// Path is where it is; its folder must exist.
 	Path string

@@ -12,10 +12,9 @@ import (
 	"syscall"
 )
 
-// Pair is content that is replaced often and must survive a process that is
-// killed: two files that are overwritten in turn, of which the newer whole one
-// counts. It is many times faster than a rename, which makes ext4 wait for the
-// disk. The content is for its writer alone; a link in a file's place is an error.
+// Pair is content that is replaced often and must survive a process that is killed: two files that are overwritten in
+// turn; the newer whole one counts. It is many times faster than a rename, which makes ext4 wait for the disk. The
+// content is for its writer alone; a link in a file's place is an error.
 type Pair struct {
 	path   string
 	number uint64 // of the newest whole file; 0 before any was read or written
@@ -26,8 +25,7 @@ type Pair struct {
 // the time of the first write.
 func NewPair(path string) *Pair { return &Pair{path: path} }
 
-// header is what precedes the content: its number in the order of writing, its
-// length and its checksum.
+// header precedes the content: its number in the order of writing, its length and its checksum.
 type header struct {
 	Number   uint64
 	Length   uint32

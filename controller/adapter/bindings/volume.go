@@ -16,8 +16,7 @@ const (
 	dataLink = "..data"
 	// nextLink becomes dataLink by a rename.
 	nextLink = "..data_tmp"
-	// stagedPrefix begins the names of directories that are not yet, or no
-	// longer, anybody's.
+	// stagedPrefix begins the names of directories that are not yet, or no longer, in use.
 	stagedPrefix = "..orcon_"
 
 	// Everything is readable by containers of any user in the pod, as in a
@@ -63,8 +62,7 @@ func (v Volume) Write(name string, files map[string]string) error {
 	return nil
 }
 
-// Remove takes directory name away, all at once. A name that does not exist is
-// no error.
+// Remove takes directory name away, all at once. It succeeds if the name does not exist.
 func (v Volume) Remove(name string) error {
 	err := checkName(name)
 	if err == nil {
@@ -252,7 +250,7 @@ func list(dir *os.Root) ([]string, error) {
 	return f.Readdirnames(-1)
 }
 
-// discard moves name aside before it removes it: nobody sees it half removed.
+// discard moves name aside before it removes it: no reader sees it half removed.
 func discard(root *os.Root, name string) error {
 	aside := stagedPrefix + unique()
 	err := root.Rename(name, aside)

@@ -1,5 +1,5 @@
-// Package certificate gives Orcon's servers their certificates and tells
-// everybody whom to trust (DESIGN.md decision 8, INJECTION.md I10).
+// Package certificate gives Orcon's servers their certificates and publishes the authorities to trust (DESIGN.md
+// decision 8, INJECTION.md I10).
 //
 // There are two ways, and a binary uses one of them:
 //
@@ -8,7 +8,7 @@
 //     memory of each of its replicas. [Rotator] runs in its elected leader; it
 //     makes the authority, replaces it in steps, publishes the bundle, and
 //     signs the webhook's leaf, which [Served] serves there.
-//   - From files: [Files] serves a pair that somebody else writes, such as
+//   - From files: [Files] serves a pair that another program writes, such as
 //     cert-manager. [TrustFile] publishes the bundle that comes with it.
 //
 // # Rotation
@@ -37,10 +37,9 @@
 //	│              │ no leaf signed by the old one is alive
 //	└──────────────┘
 //
-// The invariant: a leaf in use verifies against every bundle that anybody
-// holds. A place that refuses its bundle (a namespace whose admission says
-// no) holds back the promotion until half of the last third is gone, and not
-// longer: one namespace must not let the authority of all expire.
+// The invariant: a leaf in use verifies against every published bundle. A place that refuses its bundle (a namespace
+// whose admission denies it) holds back the promotion until half of the last third is gone, and not longer: one
+// namespace must not let the authority of all expire.
 //
 // # Who writes what
 //

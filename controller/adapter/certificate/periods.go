@@ -37,9 +37,8 @@ func DefaultPeriods() Periods {
 	}
 }
 
-// Validate returns ErrPeriods unless a leaf fits into the last third of an
-// authority's life, in which its successor is announced, and propagation and
-// skew into the last sixth, in which nobody is waited for any more.
+// Validate returns ErrPeriods unless a leaf fits into the last third of an authority's life, in which its successor
+// is announced, and propagation and skew into the last sixth, in which no place is waited for any more.
 func (p Periods) Validate() error {
 	if p.Leaf <= 0 || p.Propagation < 0 || p.Skew < 0 {
 		return fmt.Errorf("%w: leaf %s, propagation %s, skew %s", ErrPeriods, p.Leaf, p.Propagation, p.Skew)

@@ -33,7 +33,7 @@ const FieldManager = "orcon-trust"
 type place interface {
 	// has says whether the bundle is already there.
 	has(bundle []byte) bool
-	// trusted returns whom the bundle there trusts.
+	// trusted returns the authorities of the bundle there.
 	trusted() []*x509.Certificate
 	// publish puts the bundle there.
 	publish(ctx context.Context, client kubernetes.Interface, bundle []byte) error
@@ -74,8 +74,8 @@ func (p mapPlace) publish(ctx context.Context, client kubernetes.Interface, bund
 	return nil
 }
 
-// leaving says whether a write failed because the namespace is being deleted
-// or is gone: nobody there needs a bundle any more.
+// leaving reports whether a write failed because the namespace is being deleted or is gone, and needs no bundle any
+// more.
 func leaving(err error) bool {
 	return apierrors.IsNotFound(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }
@@ -117,7 +117,7 @@ func (p webhookPlace) publish(ctx context.Context, client kubernetes.Interface, 
 	return nil
 }
 
-// forced takes the bundle's field from whoever wrote it before.
+// forced takes the bundle's field from any earlier writer.
 func forced() metav1.ApplyOptions {
 	return metav1.ApplyOptions{FieldManager: FieldManager, Force: true}
 }

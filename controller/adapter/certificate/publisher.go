@@ -49,9 +49,8 @@ func (p *publisher) watches() []*watch {
 	return []*watch{p.maps, p.webhooks}
 }
 
-// places returns where the bundle belongs, the webhook configuration first. A
-// webhook configuration that does not exist is no place: it is published when
-// it comes.
+// places returns the places of the bundle, the webhook configuration first. One that does not exist is left out: the
+// bundle is published when it comes.
 func (p *publisher) places() ([]place, error) {
 	names, err := p.namespaces.Names()
 	if err != nil {
@@ -88,8 +87,7 @@ func webhooksOf(places []place) []place {
 	})
 }
 
-// trusted returns whom the API server and Orcon itself trust now, as they were
-// last seen.
+// trusted returns the authorities that the API server and Orcon itself trusted when they were last seen.
 func (p *publisher) trusted(places []place) []*x509.Certificate {
 	var out []*x509.Certificate
 	for _, at := range webhooksOf(places) {

@@ -166,8 +166,7 @@ func (r *Rotator) take(ctx context.Context, step Step, s State, read *corev1.Sec
 	return nil
 }
 
-// write stores the state in place of the Secret that was read. It fails if
-// somebody else wrote meanwhile.
+// write stores the state in place of the Secret that was read. It fails if another process wrote meanwhile.
 func (r *Rotator) write(ctx context.Context, s State, read *corev1.Secret) error {
 	if read == nil {
 		var err error

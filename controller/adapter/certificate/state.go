@@ -8,12 +8,11 @@ import (
 	"time"
 )
 
-// State is what Secret orcon-ca says, and whether its bundle is in place. It
-// is a value: no method changes it.
+// State is the content of Secret orcon-ca, and whether its bundle is in place. It is a value: no method changes it.
 type State struct {
 	// Current signs leaves. It is nil if there is no usable authority.
 	Current *Root
-	// Next will sign leaves once everybody trusts it. It may be nil.
+	// Next will sign leaves once all places trust it. It may be nil.
 	Next *Root
 	// Old no longer sign; leaves that they signed may be in use.
 	Old []*x509.Certificate
@@ -26,7 +25,7 @@ type State struct {
 	Everywhere bool
 }
 
-// Trusted returns whom to trust in this state.
+// Trusted returns the authorities to trust in this state.
 func (s State) Trusted() []*x509.Certificate {
 	var out []*x509.Certificate
 	for _, r := range []*Root{s.Current, s.Next} {

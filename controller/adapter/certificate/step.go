@@ -59,8 +59,8 @@ func afterPromotion(s State, now time.Time, p Periods) (Step, time.Duration) {
 	return waitUntil(StepRetire, s.Promoted.Add(p.Leaf+p.Skew), now)
 }
 
-// afterAnnouncement lets the next authority sign when everybody trusts it. It
-// does not wait past the deadline for a place that refuses its bundle.
+// afterAnnouncement lets the next authority sign when all places trust it. It does not wait past the deadline for a
+// place that refuses its bundle.
 func afterAnnouncement(s State, now time.Time, p Periods) (Step, time.Duration) {
 	if !s.Published.IsZero() {
 		return waitUntil(StepPromote, s.Published.Add(p.Propagation), now)
@@ -106,8 +106,8 @@ func (s State) After(step Step, now time.Time, fresh *Root) State {
 	return out
 }
 
-// created starts anew. Whoever was trusted stays trusted for a while: leaves
-// that a lost authority signed are still in use.
+// created starts anew. Earlier authorities stay trusted for a while: leaves that a lost authority signed are still in
+// use.
 func created(s State, now time.Time, fresh *Root) State {
 	out := State{Current: fresh}
 	for _, c := range s.Trusted() {

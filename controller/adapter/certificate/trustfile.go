@@ -25,8 +25,7 @@ type TrustFileOptions struct {
 	File string
 }
 
-// TrustFile publishes a bundle that somebody else keeps in a file. It runs in
-// the elected leader only.
+// TrustFile publishes a bundle from a file that another program maintains. It runs in the elected leader only.
 type TrustFile struct {
 	publisher *publisher
 	file      string

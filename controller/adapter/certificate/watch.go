@@ -48,8 +48,7 @@ func webhookKind(f informers.SharedInformerFactory) cache.SharedIndexInformer {
 	return f.Admissionregistration().V1().MutatingWebhookConfigurations().Informer()
 }
 
-// withoutManagedFields drops what nobody here reads and what is often the
-// larger part of an object.
+// withoutManagedFields drops managedFields: they are not read here and are often the larger part of an object.
 func withoutManagedFields(obj any) (any, error) {
 	if accessor, err := meta.Accessor(obj); err == nil {
 		accessor.SetManagedFields(nil)

@@ -147,8 +147,7 @@ func changes(q question, live, after *unstructured.Unstructured, was, is owners)
 	return all
 }
 
-// below are the fields of a set that lie below a path: a map of which some is applied is
-// not taken away.
+// below returns the fields of a set that lie below a path: a map that is partly applied is not taken away.
 func below(set *fieldpath.Set, path fieldpath.Path) *fieldpath.Set {
 	for _, step := range path {
 		set = set.WithPrefix(step)

@@ -9,14 +9,14 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// owners are who set which fields of an object.
+// owners maps the fields of an object to their managers.
 type owners struct {
 	// applied and created are ours: set by applying, and by creating the object.
 	applied, created *fieldpath.Set
 	others           []holding
 }
 
-// holding are the fields of somebody else.
+// holding lists the fields of another manager.
 type holding struct {
 	manager string
 	fields  *fieldpath.Set
@@ -59,7 +59,7 @@ func (o owners) missing(is owners) *fieldpath.Set {
 	return missing
 }
 
-// holder returns who else has a field; empty if nobody has.
+// holder returns the other manager of a field; empty for none.
 func (o owners) holder(path fieldpath.Path) string {
 	for _, h := range o.others {
 		if h.fields.Has(path) {

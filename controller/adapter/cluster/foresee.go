@@ -52,7 +52,7 @@ func (w *World) foreseeChange(ctx context.Context, q question, look bundle.Look,
 	return l, refused, failed
 }
 
-// upgrade says why a definition may not become what it shall be.
+// upgrade returns why a definition may not become the desired one.
 func (w *World) upgrade(q question, live bundle.Object) error {
 	if w.Definitions == nil || q.id.Kind != definitionKind {
 		return nil
@@ -64,7 +64,7 @@ func (w *World) upgrade(q question, live bundle.Object) error {
 	return err
 }
 
-// overwrite are the verbs by which an object that is there becomes what it shall be.
+// overwrite returns the verbs by which a live object becomes the desired one.
 func overwrite(l bundle.Live) []string {
 	if l.Immutable != "" {
 		return []string{"patch", "delete", "create"}

@@ -17,14 +17,13 @@ type question struct {
 	id bundle.ID
 	// want is nil where only is asked how it is.
 	want, before bundle.Object
-	// aside is asked of what belongs to others.
+	// aside marks a question about an object of another owner.
 	aside bool
 }
 
-// Observe reads from the API server how objects are, and asks it by dry runs what
-// applying would change. That it would refuse an object is no error but a part of the
-// answer. In a preflight the error is a bundle.LackingError where the account is not
-// allowed all that a plan needs; how objects are is not asked then.
+// Observe reads the state of objects from the API server, and finds by dry runs what applying would change. A refusal
+// of an object is a part of the answer, not an error. In a preflight the error is a bundle.LackingError if the
+// account lacks a permission that a plan needs; the state of objects is not read then.
 func (w *World) Observe(ctx context.Context, look bundle.Look) (bundle.Seen, error) {
 	seen := bundle.Seen{Live: map[bundle.ID]bundle.Live{}, Refused: map[bundle.ID]error{}}
 	var mu sync.Mutex
@@ -49,7 +48,7 @@ func (w *World) Observe(ctx context.Context, look bundle.Look) (bundle.Seen, err
 	return seen, err
 }
 
-// questions are what a look asks, object by object.
+// questions returns the questions of a look, object by object.
 func questions(look bundle.Look) []question {
 	var all []question
 	for _, want := range look.Compare {

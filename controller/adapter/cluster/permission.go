@@ -18,8 +18,8 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
-// needs is what one preflight finds out that its account has to be allowed. Each
-// is asked once; the names are those of the objects concerned.
+// needs collects the permissions that the account of one preflight must have. Each is checked once; the names are
+// those of the objects concerned.
 type needs struct {
 	world *World
 	// own are the kinds that the bundle itself defines.
@@ -81,8 +81,8 @@ func (n *needs) add(need bundle.Permission, name string) {
 	n.names[need] = append(n.names[need], name)
 }
 
-// placed returns a need of the objects of a kind in a place, yet without a verb. Its
-// resource is empty where nobody knows the kind.
+// placed returns a need of the objects of a kind in a place, yet without a verb. Its resource is empty for an unknown
+// kind.
 func (n *needs) placed(id bundle.ID) (bundle.Permission, error) {
 	r, err := n.resource(schema.GroupKind{Group: id.Group, Kind: id.Kind})
 	need := bundle.Permission{Group: id.Group, Resource: r.name}
@@ -159,7 +159,7 @@ func (w *World) May(ctx context.Context, need bundle.Permission, name string) (b
 	return review.Status.Allowed, nil
 }
 
-// account is whom the API server takes this world for.
+// account returns the name under which the API server knows this world.
 func (w *World) account(ctx context.Context) string {
 	review := &authenticationv1.SelfSubjectReview{}
 	if err := w.client.Create(ctx, review, client.DryRunAll); err != nil {
@@ -204,8 +204,8 @@ func (n *needs) permit(ctx context.Context, refused map[bundle.ID]error) error {
 	return errors.Join(all...)
 }
 
-// explain returns nil for what is forbidden because of what is lacking, and adds its
-// reason and cure to the refusal of a role that allows more than the account itself has.
+// explain returns nil for a refusal that lacking permissions explain, and adds its reason and cure to the refusal of
+// a role that allows more than the account itself has.
 func (n *needs) explain(ctx context.Context, id bundle.ID, why error, lacks []bundle.Permission) (error, error) {
 	need, err := n.placed(id)
 	if err != nil {

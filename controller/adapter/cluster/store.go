@@ -47,7 +47,7 @@ type Store struct {
 	stored stored
 }
 
-// stored is what the Secret of the record holds.
+// stored is the content of the record's Secret.
 type stored struct {
 	Record bundle.Record `json:"record"`
 	// Contents are the names of the Secrets of each revision that has a content of its own.
@@ -121,8 +121,8 @@ func (s *Store) read(ctx context.Context, names []string, into any) error {
 	return json.Unmarshal(text, into)
 }
 
-// Contents are the names of the Secrets that a revision consists of, which are digests of
-// what they hold; none where it is not kept.
+// Contents returns the names of the Secrets with the content of a revision, which are digests of it; none if it is
+// not kept.
 func (s *Store) Contents(revision int) []string { return s.stored.Contents[revision] }
 
 // Stage writes what a revision consists of, before the record that names it, and returns the names
@@ -137,8 +137,8 @@ func (s *Store) Stage(ctx context.Context, p bundle.Plan) ([]string, error) {
 	return s.pieces(ctx, p)
 }
 
-// Save writes the record, and before it what its last revision consists of, if p is not
-// nil. The error is ErrMoved if somebody else has written it since it was read.
+// Save writes the record, and before it the content of its last revision, if p is not nil. The error is ErrMoved if
+// another process has written it since it was read.
 func (s *Store) Save(ctx context.Context, r bundle.Record, p *bundle.Plan) error {
 	if s.secret.ResourceVersion == "" {
 		// The pieces belong to the record, so that none outlives it.
@@ -168,8 +168,8 @@ func (s *Store) Save(ctx context.Context, r bundle.Record, p *bundle.Plan) error
 	return s.sweep(ctx, next)
 }
 
-// Unmoved returns ErrMoved if somebody else has written or removed the record since it was
-// read or written here. Where that cannot be known now, Save finds out.
+// Unmoved returns ErrMoved if another process has written or removed the record since it was read or written here. If
+// that cannot be known now, Save finds out.
 func (s *Store) Unmoved(ctx context.Context) error {
 	now := metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}}
 	if err := s.world.client.Get(ctx, s.key(), &now); client.IgnoreNotFound(err) != nil {
@@ -223,8 +223,8 @@ func (s *Store) originals(ctx context.Context, next *stored) (err error) {
 	return err
 }
 
-// pieces writes a content in pieces and returns their names. What is there already has that
-// content: its name says so.
+// pieces writes a content in pieces and returns their names. An existing piece is left: its name is the digest of its
+// content.
 func (s *Store) pieces(ctx context.Context, content any) ([]string, error) {
 	packed, err := pack(content)
 	if err != nil {

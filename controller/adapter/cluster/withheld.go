@@ -7,7 +7,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
-// Withheld is what a read-only look at a cluster could not find out.
+// Withheld lists the objects that a read-only look at a cluster could not read.
 type Withheld struct {
 	// Unread are objects that the account may not read, Estimated those that were compared
 	// without a dry run, by name.

@@ -35,7 +35,7 @@ type World struct {
 	// ReadOnly is for an account that may not write: objects are compared field by field where a
 	// dry run is forbidden, and what may not be read is taken to be as wanted. Withheld reports both.
 	ReadOnly bool
-	// Ignores are fields that others shall set: they are compared and written as they are.
+	// Ignores lists fields that others are to set: they are compared and written as they are.
 	Ignores []bundle.Ignore
 
 	// Secretive reports that objects are made with values of Secrets: refusals quote none of any kind.
@@ -65,8 +65,8 @@ type Probes interface {
 // does not answer.
 func New(config *rest.Config, owner string) (*World, error) { return As(config, nil, owner) }
 
-// As is New for one of many deployments: mapper knows the kinds already, and the
-// configuration may say as whom to act.
+// As is New for one of many deployments: mapper knows the kinds already, and the configuration may name an account to
+// impersonate.
 func As(config *rest.Config, mapper meta.RESTMapper, owner string) (*World, error) {
 	config = rest.CopyConfig(config)
 	config.QPS = -1 // the API server's own fairness limits us

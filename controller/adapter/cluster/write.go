@@ -17,10 +17,9 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
-// Apply writes objects: created where they must not be there, and else applied at the
-// version that was looked at. Fields of others are taken only where a write lists them
-// (BUNDLES.md 2). It returns what was written and what was refused; of what is in neither,
-// somebody else was faster: look again.
+// Apply writes objects: created if they must not exist, else applied at the version that was looked at. Fields of
+// others are taken only if a write lists them (BUNDLES.md 2). It returns the written and the refused objects; an
+// object in neither was changed by another writer meanwhile: look again.
 func (w *World) Apply(ctx context.Context, writes []bundle.Write) (written []bundle.ID, refused map[bundle.ID]error) {
 	return tally(ctx, writes, func(ctx context.Context, write bundle.Write) (bundle.ID, bool, error) {
 		id := write.Object.ID()
@@ -85,9 +84,8 @@ func (w *World) update(ctx context.Context, write bundle.Write) error {
 	return err
 }
 
-// own makes what this manager set when it created the object a part of what it applies:
-// else the fields that leave the bundle would stay. It returns the object at the version to
-// write at.
+// own adds the fields that this manager set at creation to its applied fields: else fields that leave the bundle
+// would stay. It returns the object at the version to write at.
 func (w *World) own(ctx context.Context, write bundle.Write) (*unstructured.Unstructured, error) {
 	o := &unstructured.Unstructured{Object: copied(write.Object)}
 	if err := w.client.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {

@@ -23,8 +23,8 @@ import (
 // Judge judges upgrades of definitions.
 type Judge struct{}
 
-// Findings returns why a definition that is live may not become another, in the order of
-// their paths; none where it may. An error means that one of them is no definition.
+// Findings returns why a live definition may not become another, in the order of their paths; none if it may. An
+// error means that one of them is not a definition.
 func (Judge) Findings(live, wanted bundle.Object) ([]bundle.Finding, error) {
 	was, err := read(live)
 	if err != nil {
@@ -116,8 +116,8 @@ func keeps(schema *apiextensionsv1.JSONSchemaProps) bool {
 	return schema.XPreserveUnknownFields != nil && *schema.XPreserveUnknownFields
 }
 
-// otherVersions judges what a version that is served refuses of what another allows, where
-// no webhook converts, and where that is new.
+// otherVersions judges values that one served version refuses and another allows, if no webhook converts, and if that
+// is new.
 func otherVersions(was, is *apiextensionsv1.CustomResourceDefinition) []bundle.Finding {
 	validator := served.New(served.WithComparators(fields()...), served.WithUnhandledEnforcementPolicy(config.EnforcementPolicyNone),
 		served.WithConversionPolicy(config.ConversionPolicyIgnore))

@@ -35,12 +35,11 @@ func (carrier) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.RoundTrip(r)
 }
 
-// wayScheme is what the library takes for a kind of proxy.
+// wayScheme is the scheme that the library takes for a kind of proxy.
 const wayScheme = "orcon"
 
-// The library opens connections for SSH by nobody's context, and waits for ever for a
-// server that does not speak. Only a proxy may open them instead, and those it knows by
-// their address alone.
+// The library opens connections for SSH without a context, and waits for ever for a silent server. Only a proxy may
+// open them instead, and the library knows proxies by their address alone.
 //
 //nolint:gochecknoglobals // the library knows kinds of proxies in a variable too
 var (

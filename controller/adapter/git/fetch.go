@@ -17,7 +17,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
-// fetched is the name of what was fetched.
+// fetched is the local name of the fetched commit.
 const fetched = "refs/orcon/fetched"
 
 // Client fetches from repositories.

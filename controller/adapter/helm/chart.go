@@ -82,7 +82,7 @@ func ignores(rules *ignore.Rules, name string) bool {
 	return false
 }
 
-// entry is what rules ask of a file.
+// entry is the part of a file that rules read.
 type entry struct {
 	fs.FileInfo
 	name   string

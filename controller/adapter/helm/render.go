@@ -21,12 +21,12 @@ import (
 const (
 	// Renderer names what renders, with its version: another may render otherwise.
 	Renderer = "helm v4.3.1"
-	// kubeVersion is what templates are told, whatever cluster there is: the oldest that
-	// Orcon runs on. What is rendered does not depend on where.
+	// kubeVersion is the version that templates see, for any cluster: the oldest that Orcon runs on. The result does
+	// not depend on the cluster.
 	kubeVersion = "v1.35.0"
 )
 
-// Release is what templates are told besides the chart.
+// Release holds the inputs of templates besides the chart.
 type Release struct {
 	// Name is the release's; "" is the chart's own.
 	Name string
@@ -38,10 +38,9 @@ type Release struct {
 	Once bool
 }
 
-// Render returns the manifests that the chart's templates give, with its definitions of
-// kinds: files below the chart's name, as Helm shows them. Templates always see a first
-// installation. The notes say which of them give something else each time, and that they
-// have asked a cluster that nobody asks.
+// Render returns the manifests that the chart's templates give, with its definitions of kinds: files below the
+// chart's name, as Helm shows them. Templates always see a first installation. The notes name templates that give
+// another result each time, and those that look up objects, since no cluster is asked.
 func (c *Chart) Render(ctx context.Context, r Release) (bundle.Tree, []string, error) {
 	first, asked, err := c.render(ctx, r)
 	if err != nil {

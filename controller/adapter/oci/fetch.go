@@ -45,8 +45,8 @@ type Client struct {
 	Untar Untar
 }
 
-// Fetch returns the files of an image, its layers over each other, and its digest. Of
-// an index it takes the image for linux/amd64: manifests are the same for all.
+// Fetch returns the files of an image, its layers over each other, and its digest. It takes the image for linux/amd64
+// from an index: manifests are the same for all.
 func (c Client) Fetch(ctx context.Context, r bundle.Reference) (tree bundle.Tree, digest string, err error) {
 	image, digest, err := c.image(ctx, r)
 	if err != nil {

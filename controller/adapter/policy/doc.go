@@ -5,5 +5,5 @@
 // clock. It has a limit of length and of work; what exceeds that, or cannot be evaluated,
 // allows nothing.
 //
-// What must not come in: a file, a cluster, a decision about what becomes of what is refused.
+// What must not come in: a file, a cluster, a decision about refused objects.
 package policy

@@ -23,9 +23,8 @@ type check struct {
 	ready, failed cel.Program
 }
 
-// CompileHealth prepares probes, whose expressions are CEL over "object":
-// object.status.phase == "Running". The error names each that is no expression with the
-// answer yes or no, and where in it that is.
+// CompileHealth prepares probes, whose expressions are CEL over "object": object.status.phase == "Running". The error
+// names each invalid one, or one without a boolean result, and its position.
 func CompileHealth(probes []bundle.Probe) (*Health, error) {
 	env, err := cel.NewEnv(cel.Variable("object", cel.DynType), cel.ParserExpressionSizeLimit(longest))
 	if err != nil {
@@ -51,9 +50,8 @@ func CompileHealth(probes []bundle.Probe) (*Health, error) {
 	return h, errors.Join(faults...)
 }
 
-// Probe returns what a health check finds of an object; known is false for kinds without one. What an
-// expression reads may not be there yet: then it is not true yet. A failure is terminal: the user has
-// described what does not pass.
+// Probe returns the finding of a health check for an object; known is false for kinds without one. An expression that
+// reads a missing field is not yet true. A failure is terminal: the user has described it.
 func (h *Health) Probe(o map[string]any) (opinion health.Opinion, known bool) {
 	id := bundle.Object(o).ID()
 	p, known := h.probes[bundle.ID{Group: id.Group, Kind: id.Kind}]

@@ -64,8 +64,7 @@ const (
 	longest = 4096
 )
 
-// Compile prepares rules. The error names each rule that is no expression with the answer
-// yes or no, and where in it that is.
+// Compile prepares rules. The error names each invalid one, or one without a boolean result, and its position.
 func Compile(rules []Rule) (*Policy, error) {
 	preview := reflect.TypeFor[bundle.Preview]()
 	env, err := cel.NewEnv(

@@ -27,7 +27,7 @@ type Containers struct {
 	Kill func(pid int, signal syscall.Signal) error
 }
 
-// ErrSignal is for a signal that nobody knows.
+// ErrSignal is for an unknown signal.
 var ErrSignal = errors.New("no such signal")
 
 // Signal sends a signal, by its name without SIG, to the main process of each

@@ -10,7 +10,7 @@ import (
 type mount struct {
 	// id is unique among all mounts there are, so that it tells containers apart.
 	id string
-	// device is that of the volume, whoever mounts it.
+	// device is that of the volume, in every mount.
 	device   string
 	point    string
 	readOnly bool

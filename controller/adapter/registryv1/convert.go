@@ -27,8 +27,8 @@ type Options struct {
 	Config Config
 }
 
-// Manifests returns the part of a bundle that holds manifests, once its metadata is what
-// this package reads and asks for nothing that a bundle cannot have.
+// Manifests returns the part of a bundle that holds manifests, after a check that this package reads its metadata and
+// that it requires nothing that a bundle cannot have.
 func Manifests(tree *bundle.Tree) (bundle.Tree, error) {
 	f, ok := tree.File("metadata/annotations.yaml")
 	if !ok {
@@ -85,8 +85,8 @@ func independent(tree *bundle.Tree) error {
 	return nil
 }
 
-// Convert returns the plain objects of a bundle's manifests. All that is against a rule
-// is told at once, and then there are no objects.
+// Convert returns the plain objects of a bundle's manifests. All violations of rules are returned at once, and then
+// there are no objects.
 func Convert(manifests []bundle.Object, options Options) ([]bundle.Object, error) {
 	o, err := take(manifests)
 	if err != nil {

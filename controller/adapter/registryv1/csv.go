@@ -8,7 +8,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
-// csv is what is read of a ClusterServiceVersion.
+// csv is the part of a ClusterServiceVersion that is read.
 type csv struct {
 	Metadata struct {
 		Name        string            `json:"name"`
@@ -50,7 +50,7 @@ type deployment struct {
 	Spec map[string]any `json:"-"`
 }
 
-// permission is what a service account may do.
+// permission lists the rules of one service account.
 type permission struct {
 	Account string `json:"serviceAccountName"`
 	Rules   []any  `json:"rules"`
@@ -60,7 +60,7 @@ type permission struct {
 type operator struct {
 	csv
 	definitions, others []bundle.Object
-	// namespace is where the operator runs; targets are what it watches, "" all.
+	// namespace is where the operator runs; targets are the namespaces that it watches, "" all.
 	namespace string
 	targets   []string
 }

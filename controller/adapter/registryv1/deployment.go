@@ -99,7 +99,7 @@ func withCertificate(pod map[string]any, secret string) map[string]any {
 	return pod
 }
 
-// keyName is what a file of the certificate is called in a volume.
+// keyName returns the name of a certificate's file in a volume.
 func keyName(volume, end string) string {
 	if volume == "apiservice-cert" {
 		return "apiserver." + end

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// mode is what an operator watches.
+// mode is the range of namespaces that an operator watches.
 type mode string
 
 // The install modes.

@@ -16,7 +16,7 @@ const (
 	readable = 40
 )
 
-// accounts are the service accounts that permissions name and nobody else makes.
+// accounts returns the service accounts that permissions name and that the bundle does not have.
 func (o *operator) accounts() []bundle.Object {
 	names := map[string]bool{"default": true}
 	for _, other := range o.others {

@@ -61,7 +61,7 @@ func (o *operator) serves(deployment string) bool {
 	return slices.ContainsFunc(o.Spec.Webhooks, func(w webhook) bool { return w.Deployment == deployment })
 }
 
-// The names of what a deployment with webhooks needs.
+// The names of the objects that a deployment with webhooks needs.
 func serviceOf(deployment string) string {
 	return joined(strings.ReplaceAll(deployment, ".", "-"), "service")
 }

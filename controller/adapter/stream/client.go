@@ -21,12 +21,12 @@ import (
 // one.
 const maxMessage = 16 << 20
 
-// Listener is told what the stream hears.
+// Listener receives the messages and failures of the stream.
 type Listener interface {
 	// Revisions returns what to tell a replica that we have acted on
 	// (SAFETY.md V4).
 	Revisions() map[string]uint64
-	// Eager tells whether somebody waits, so that longer pauses would hurt.
+	// Eager reports whether a caller waits, so that longer pauses would hurt.
 	Eager() bool
 	// Connected is called when a replica has begun to answer.
 	Connected()
@@ -65,8 +65,8 @@ type Client struct {
 	Pace Pace
 }
 
-// Run converses until ctx is done. Nothing else ends it: every failure is told
-// to the listener and tried again (SAFETY.md I19).
+// Run converses until ctx is done. Nothing else ends it: every failure is passed to the listener and tried again
+// (SAFETY.md I19).
 func (c *Client) Run(ctx context.Context) {
 	var row attempts
 	for ctx.Err() == nil {

@@ -6,9 +6,8 @@
 //	conversing ◀── first snapshot ── greeting ◀── TLS, Hello ── dialling
 //	     └── sent away, as by a replica that is behind ─────────────┘
 //
-// Trust and token are read from their files at every dial, so that a rotation
-// of either needs nobody's help. Every dial is a new connection, so that being
-// sent away leads to another replica.
+// Trust and token are read from their files at every dial, so that a rotation of either needs no further step. Every
+// dial is a new connection, so that being sent away leads to another replica.
 //
 // What must not come in: what a snapshot means; that is the listener's.
 package stream

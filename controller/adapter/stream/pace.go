@@ -10,8 +10,7 @@ type Pace struct {
 	// First is the longest pause after a first failure; it doubles with each
 	// further one.
 	First time.Duration
-	// MostEager and MostCalm bound the pause while somebody waits for data and
-	// while nobody does.
+	// MostEager and MostCalm bound the pause while a caller waits for data and while none does.
 	MostEager, MostCalm time.Duration
 	// Elsewhere is how often in a row replicas may send the agent away at once, as where they are behind (SAFETY.md V4),
 	// before that counts as a failure.

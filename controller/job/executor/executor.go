@@ -48,7 +48,8 @@ type Settings struct {
 // Sight describes what exists of an attempt.
 type Sight struct {
 	run.Pod
-	// Claimant is what claims the attempt: the UID of its pod, or the name of its node; "" before it is known.
+	// Claimant identifies the claimant of the attempt: the UID of its pod, or the name of its node; "" before it is
+	// known.
 	Claimant string
 	// Over reports that neither process nor keeper exists any more, and none will come.
 	Over bool

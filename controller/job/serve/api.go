@@ -29,7 +29,7 @@ type API struct {
 type Limits struct {
 	// Blob is how large a blob may be, State how large the plain archive of a state to restore, in bytes.
 	Blob, State int64
-	// Uploads is the number of blobs that are received at once; others are told to come back.
+	// Uploads is the number of blobs that are received at once; further callers are asked to come back.
 	Uploads int
 	// Folder is where a blob is kept until it is received; "" for that of the system.
 	Folder string

@@ -34,7 +34,7 @@ func (s *Shim) expire() error {
 	return nil
 }
 
-// await waits for the outcome of a template that has ended. Where no keeper lives for too long, there will be none.
+// await waits for the outcome of a template that has ended. If no keeper lives for too long, there will be none.
 func (s *Shim) await() (code int, done bool, err error) {
 	alive, err := s.Exchange.Keeper().Alive()
 	switch {

@@ -12,8 +12,8 @@ const (
 	reserve = 24
 )
 
-// orphan returns a Workspace with one more orphan; one of a blob that is known changes nothing. Where the Workspace is
-// full, the oldest one goes that was discarded. One that waits for a decision never gives way: see fits.
+// orphan returns a Workspace with one more orphan; one of a blob that is known changes nothing. A full Workspace
+// drops its oldest discarded one. One that waits for a decision never gives way: see fits.
 func orphan(w Workspace, o Orphan) Workspace {
 	known := func(other Orphan) bool { return other.Key == o.Key }
 	if o.Key == "" || committed(w, o.Blob) || slices.ContainsFunc(w.Orphans, known) {

@@ -20,11 +20,11 @@ import (
 // (INJECTION.md I1).
 const maxWarning = 255
 
-// Answer is what a webhook says.
+// Answer is the answer of a webhook.
 type Answer struct {
 	// Refused says why the object must not be; nil allows it.
 	Refused error
-	// Patch is what is added to it.
+	// Patch lists the additions to the object.
 	Patch []jsonpatch.Operation
 	// Warnings reach the person who sent the object.
 	Warnings []string

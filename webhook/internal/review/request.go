@@ -17,16 +17,14 @@ import (
 // API server's limit of 3 MiB each.
 const MaxBody = 6 << 20
 
-// maxDrain is how much is read of what follows a request that is refused, in bytes. A
-// server that closes a connection with unread data resets it, and the client loses the
-// answer.
+// maxDrain is the number of bytes that are read after a request that is refused. A server that closes a connection
+// with unread data resets it, and the client loses the answer.
 const maxDrain = 64 << 20
 
 // maxPooled is the largest buffer that is kept for the next request.
 const maxPooled = 256 << 10
 
-// Request is what is read of an AdmissionRequest; T is what is read of its
-// objects.
+// Request is the part of an AdmissionRequest that is read; T is the part of its objects.
 type Request[T any] struct {
 	UID         string
 	Kind        Kind

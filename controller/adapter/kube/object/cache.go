@@ -24,8 +24,8 @@ func CacheOptions() cache.Options {
 	}
 }
 
-// strip drops what is large and never read here: who wrote which field, the
-// containers that a workload makes, and the record of what was said.
+// strip drops the large parts that are never read here: the managers of fields, the containers that a workload makes,
+// and the last applied configuration.
 func strip(o any) (any, error) {
 	meta, ok := o.(metav1.Object)
 	if !ok {

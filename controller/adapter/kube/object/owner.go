@@ -16,7 +16,7 @@ import (
 // Owners finds the topmost known controller of a pod (SAFETY.md A1).
 type Owners struct{ Reader client.Reader }
 
-// ReplicaSet returns an empty ReplicaSet of which only metadata is cached.
+// ReplicaSet returns an empty ReplicaSet that is cached with its metadata only.
 func ReplicaSet() *metav1.PartialObjectMetadata {
 	var rs metav1.PartialObjectMetadata
 	rs.SetGroupVersionKind(schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ReplicaSet"})

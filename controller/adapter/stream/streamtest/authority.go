@@ -24,7 +24,7 @@ type Authority struct {
 	cert *x509.Certificate
 }
 
-// NewAuthority returns an authority that nobody trusts yet.
+// NewAuthority returns an authority that is not trusted yet.
 func NewAuthority(tb testing.TB) Authority {
 	tb.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
