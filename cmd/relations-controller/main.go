@@ -59,7 +59,8 @@ func parse(flags *flag.FlagSet, args []string) (settings, error) {
 		flags.PrintDefaults()
 	}
 	flags.StringVar(&s.namespace, "namespace", installation.OwnNamespace(), "Orcon's own namespace")
-	flags.StringVar(&s.certFile, "tlsCertFile", "", "certificate of the relations API; reloaded on change (default: signed by Orcon's own authority)")
+	flags.StringVar(&s.certFile, "tlsCertFile", "",
+		"certificate of the relations API; reloaded on change (default: signed by Orcon's own authority)")
 	flags.StringVar(&s.keyFile, "tlsKeyFile", "", "key of that certificate")
 	flags.StringVar(&s.trustFile, "trustFile", "", "authorities that agents must trust, with -tlsCertFile")
 	flags.StringVar(&s.webhookConfiguration, "webhookConfiguration", "", "MutatingWebhookConfiguration whose caBundle to keep (default: none)")

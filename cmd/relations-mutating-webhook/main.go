@@ -65,7 +65,8 @@ func parse(flags *flag.FlagSet, args []string) (options, error) {
 	flags.StringVar(&o.configFile, "tenguCfgFile", "", "tenguconfig.yaml; reloaded on change (default: the built-in settings)")
 	flags.StringVar(&o.certFile, "tlsCertFile", "", "serving certificate; reloaded on change (default: signed by Orcon's own authority)")
 	flags.StringVar(&o.keyFile, "tlsKeyFile", "", "key of that certificate")
-	flags.StringVar(&o.webhookConfiguration, "webhookConfiguration", "relations-mutating-webhook", "MutatingWebhookConfiguration that must trust the certificate before this replica is ready; empty for none")
+	flags.StringVar(&o.webhookConfiguration, "webhookConfiguration", "relations-mutating-webhook",
+		"MutatingWebhookConfiguration that must trust the certificate before this replica is ready; empty for none")
 	flags.IntVar(&o.port, "port", 8080, "port of the webhook, HTTPS")
 	flags.IntVar(&o.healthPort, "healthPort", 8081, "port of /healthz, /readyz and /metrics, HTTP")
 	if err := flags.Set("logtostderr", "true"); err != nil {

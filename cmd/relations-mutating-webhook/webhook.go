@@ -83,8 +83,9 @@ func newWebhook(ctx context.Context, cfg *rest.Config, o options) (*process, err
 	}
 	grace := shutdown
 	p.manager, err = ctrl.NewManager(cfg, manager.Options{
-		Scheme:                  scheme,
-		Cache:                   cache.Options{DefaultTransform: cache.TransformStripManagedFields(), ByObject: map[client.Object]cache.ByObject{&corev1.Service{}: {Transform: strip}}},
+		Scheme: scheme,
+		Cache: cache.Options{DefaultTransform: cache.TransformStripManagedFields(),
+			ByObject: map[client.Object]cache.ByObject{&corev1.Service{}: {Transform: strip}}},
 		Metrics:                 server.Options{BindAddress: "0"}, // served with health
 		GracefulShutdownTimeout: &grace,
 		WebhookServer: webhook.NewServer(webhook.Options{
@@ -94,7 +95,8 @@ func newWebhook(ctx context.Context, cfg *rest.Config, o options) (*process, err
 	if err != nil {
 		return nil, fmt.Errorf("cannot reach the cluster: %w", err)
 	}
-	return p, errors.Join(p.manager.Add(p.settings), p.manager.Add(p.source), p.addHandlers(ctx), p.addInterfaces(), p.addTrust(), p.addHealth())
+	return p, errors.Join(p.manager.Add(p.settings), p.manager.Add(p.source), p.addHandlers(ctx), p.addInterfaces(),
+		p.addTrust(), p.addHealth())
 }
 
 // learnVersion finds out whether this cluster can be served at all. On one that cannot, every admission gets a

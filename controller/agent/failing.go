@@ -37,6 +37,7 @@ func (h *Handlers) owesReport(idle bool) (failure status.Failure, owed bool) {
 	case !failure.Fails():
 		return failure, last.Fails()
 	default:
-		return failure, failure.Event != last.Event || failure.Relation != last.Relation || status.Tells(failure.Attempts) && failure.Attempts != last.Attempts
+		return failure, failure.Event != last.Event || failure.Relation != last.Relation ||
+			status.Tells(failure.Attempts) && failure.Attempts != last.Attempts
 	}
 }

@@ -78,7 +78,8 @@ func ParseSettings(getenv func(string) string) (Settings, []application.Problem)
 	if text := getenv("ORCON_LOG_LEVEL"); text != "" {
 		level, err := strconv.Atoi(text)
 		if err != nil {
-			problems = append(problems, application.Problem{Key: "ORCON_LOG_LEVEL", Entry: text, Reason: "it is not a whole number", Cure: "write for example 2"})
+			problems = append(problems, application.Problem{Key: "ORCON_LOG_LEVEL", Entry: text,
+				Reason: "it is not a whole number", Cure: "write for example 2"})
 		}
 		s.LogLevel = level
 	}

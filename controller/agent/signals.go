@@ -107,6 +107,7 @@ func (s *signals) status() string {
 	case s.sent.IsZero():
 		return s.name + ", not sent by this process yet"
 	default:
-		return fmt.Sprintf("%s, sent to %d containers at %s, %s", s.name, s.reached, stamp(s.sent), cmp.Or(s.failed.Said, "which is all that ran"))
+		return fmt.Sprintf("%s, sent to %d containers at %s, %s", s.name, s.reached, stamp(s.sent),
+			cmp.Or(s.failed.Said, "which is all that ran"))
 	}
 }

@@ -25,7 +25,8 @@ const maxChanges = 256
 // Commit stores a transaction of the calling pod's unit. The unit can write its
 // own bags and secrets and, if it leads, its application's: no request can name
 // another's.
-func (s *Server) Commit(ctx context.Context, req *connect.Request[v1alpha1.CommitRequest]) (*connect.Response[v1alpha1.CommitResponse], error) {
+func (s *Server) Commit(ctx context.Context, req *connect.Request[v1alpha1.CommitRequest]) (
+	*connect.Response[v1alpha1.CommitResponse], error) {
 	c, err := s.caller(ctx)
 	if err != nil {
 		return nil, err
@@ -69,7 +70,8 @@ func (c *conversation) transaction(t *telling, req *v1alpha1.CommitRequest) (tra
 	case !u.known:
 		return commit, connect.NewError(connect.CodeUnavailable, fmt.Errorf("pod %s has no number yet", c.identity.Pod))
 	case len(req.GetChanges()) > maxChanges:
-		return commit, connect.NewError(connect.CodeInvalidArgument, fmt.Errorf("a transaction changes at most %d bags, this one %d", maxChanges, len(req.GetChanges())))
+		return commit, connect.NewError(connect.CodeInvalidArgument,
+			fmt.Errorf("a transaction changes at most %d bags, this one %d", maxChanges, len(req.GetChanges())))
 	}
 	for _, change := range req.GetChanges() {
 		r, err := t.writable(change.GetRelation())
@@ -93,12 +95,14 @@ func (t *telling) writable(uid string) (relation.Seen, error) {
 	r, ok := t.relations[uid]
 	switch {
 	case !ok:
-		return r, connect.NewError(connect.CodeNotFound, fmt.Errorf("no relation %s is known here: it has gone, or it is another application's", uid))
+		return r, connect.NewError(connect.CodeNotFound,
+			fmt.Errorf("no relation %s is known here: it has gone, or it is another application's", uid))
 	case r.Ended():
 		return r, connect.NewError(connect.CodeNotFound, fmt.Errorf("the relation on endpoint %s has ended", r.Here.Endpoint))
 	case !r.Open():
 		return r, refuse(&domain.Error{
-			Kind: domain.NotYet, Message: fmt.Sprintf("the relation on endpoint %s is suspended", r.Here.Endpoint), Cure: "say it when the relation is created again",
+			Kind: domain.NotYet, Message: fmt.Sprintf("the relation on endpoint %s is suspended", r.Here.Endpoint),
+			Cure: "say it when the relation is created again",
 		})
 	default:
 		return r, nil
@@ -139,7 +143,8 @@ func (s *Server) Lead(ctx context.Context, req *connect.Request[v1alpha1.LeadReq
 // Leave notes that the handlers of the calling pod's unit have handled the end of
 // a relation, its suspension, or departures in it. A relation that is not known here any more needs no
 // such word.
-func (s *Server) Leave(ctx context.Context, req *connect.Request[v1alpha1.LeaveRequest]) (*connect.Response[v1alpha1.LeaveResponse], error) {
+func (s *Server) Leave(ctx context.Context, req *connect.Request[v1alpha1.LeaveRequest]) (
+	*connect.Response[v1alpha1.LeaveResponse], error) {
 	c, t, u, err := s.unitAt(ctx, req.Msg.GetRevisions())
 	if err != nil {
 		return nil, err
@@ -148,7 +153,8 @@ func (s *Server) Leave(ctx context.Context, req *connect.Request[v1alpha1.LeaveR
 	r, known := t.relations[req.Msg.GetRelation()]
 	unit, departures := r.Unit(r.Here, int(u.number)), req.Msg.GetDepartures()
 	if len(departures) > maxChanges {
-		return nil, connect.NewError(connect.CodeInvalidArgument, fmt.Errorf("one request answers for at most %d departures, this one for %d", maxChanges, len(departures)))
+		return nil, connect.NewError(connect.CodeInvalidArgument,
+			fmt.Errorf("one request answers for at most %d departures, this one for %d", maxChanges, len(departures)))
 	}
 	said := domain.Leave{
 		Unit: unit, Departures: convert.ToAnswers(r.Unit(r.Shown.There, 0).Application, departures),

@@ -52,7 +52,8 @@ func refuse(err error) error {
 // the unit's application.
 func (c *conversation) drafts(t *telling, req *v1alpha1.CommitRequest) ([]secret.Draft, error) {
 	if len(req.GetSecrets()) > maxChanges {
-		return nil, connect.NewError(connect.CodeInvalidArgument, fmt.Errorf("a transaction writes at most %d secrets, this one %d", maxChanges, len(req.GetSecrets())))
+		return nil, connect.NewError(connect.CodeInvalidArgument,
+			fmt.Errorf("a transaction writes at most %d secrets, this one %d", maxChanges, len(req.GetSecrets())))
 	}
 	var drafts []secret.Draft
 	for _, w := range req.GetSecrets() {
@@ -83,7 +84,8 @@ func (c *conversation) access(t *telling, to *v1alpha1.SecretAccess) (secret.Acc
 }
 
 // GetSecret returns what the calling pod's unit reads of a secret.
-func (s *Server) GetSecret(ctx context.Context, req *connect.Request[v1alpha1.GetSecretRequest]) (*connect.Response[v1alpha1.GetSecretResponse], error) {
+func (s *Server) GetSecret(ctx context.Context, req *connect.Request[v1alpha1.GetSecretRequest]) (
+	*connect.Response[v1alpha1.GetSecretResponse], error) {
 	c, t, u, err := s.unit(ctx)
 	if err != nil {
 		return nil, err
@@ -123,7 +125,8 @@ func (c *conversation) visitors(t *telling, u unit) []secret.Visitor {
 }
 
 // ListSecrets returns the secrets that the calling pod's unit may manage.
-func (s *Server) ListSecrets(ctx context.Context, req *connect.Request[v1alpha1.ListSecretsRequest]) (*connect.Response[v1alpha1.ListSecretsResponse], error) {
+func (s *Server) ListSecrets(ctx context.Context, req *connect.Request[v1alpha1.ListSecretsRequest]) (
+	*connect.Response[v1alpha1.ListSecretsResponse], error) {
 	c, _, u, err := s.unit(ctx)
 	if err != nil {
 		return nil, err

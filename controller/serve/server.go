@@ -190,7 +190,8 @@ func greet(ctx context.Context, heard <-chan *v1alpha1.ConverseRequest) (*v1alph
 }
 
 // listen passes on what the agent says, and closes heard when it has gone.
-func listen(ctx context.Context, stream *connect.BidiStream[v1alpha1.ConverseRequest, v1alpha1.ConverseResponse], heard chan<- *v1alpha1.ConverseRequest) {
+func listen(ctx context.Context, stream *connect.BidiStream[v1alpha1.ConverseRequest, v1alpha1.ConverseResponse],
+	heard chan<- *v1alpha1.ConverseRequest) {
 	defer close(heard)
 	for {
 		said, err := stream.Receive()

@@ -39,7 +39,8 @@ func (c *conversation) speaker(term int64) status.Reporter {
 
 // Report stores a failure of the handlers of the calling pod's unit, or the files that its agent cannot write. If the
 // handlers wait, it writes an Event with the reason.
-func (s *Server) Report(ctx context.Context, req *connect.Request[v1alpha1.ReportRequest]) (*connect.Response[v1alpha1.ReportResponse], error) {
+func (s *Server) Report(ctx context.Context, req *connect.Request[v1alpha1.ReportRequest]) (
+	*connect.Response[v1alpha1.ReportResponse], error) {
 	c, t, _, err := s.unit(ctx)
 	if err != nil {
 		return nil, err
@@ -65,7 +66,8 @@ func (s *Server) Report(ctx context.Context, req *connect.Request[v1alpha1.Repor
 
 // SetStatus stores how the calling pod's unit, its application or its side of a
 // relation is.
-func (s *Server) SetStatus(ctx context.Context, req *connect.Request[v1alpha1.SetStatusRequest]) (*connect.Response[v1alpha1.SetStatusResponse], error) {
+func (s *Server) SetStatus(ctx context.Context, req *connect.Request[v1alpha1.SetStatusRequest]) (
+	*connect.Response[v1alpha1.SetStatusResponse], error) {
 	c, t, _, err := s.unit(ctx)
 	if err != nil {
 		return nil, err
@@ -99,7 +101,8 @@ func (c *conversation) setSide(ctx context.Context, t *telling, req *v1alpha1.Se
 }
 
 // GetStatus returns how the calling pod's unit or its application is.
-func (s *Server) GetStatus(ctx context.Context, req *connect.Request[v1alpha1.GetStatusRequest]) (*connect.Response[v1alpha1.GetStatusResponse], error) {
+func (s *Server) GetStatus(ctx context.Context, req *connect.Request[v1alpha1.GetStatusRequest]) (
+	*connect.Response[v1alpha1.GetStatusResponse], error) {
 	c, _, _, err := s.unit(ctx)
 	if err != nil {
 		return nil, err

@@ -210,7 +210,9 @@ func (p *parser) checkTogether(annotations map[string]string) {
 			continue
 		}
 		if e, ok := d.Endpoint(reference.Endpoint); !ok || e.Role == Peer {
-			p.refuse(Problem{Key: KeyRelations, Entry: reference.String(), Reason: fmt.Sprintf("this object declares no endpoint %q", reference.Endpoint), Cure: "name it in tengu.io/consumes, or leave the endpoint out"})
+			p.refuse(Problem{Key: KeyRelations, Entry: reference.String(),
+				Reason: fmt.Sprintf("this object declares no endpoint %q", reference.Endpoint),
+				Cure:   "name it in tengu.io/consumes, or leave the endpoint out"})
 		}
 	}
 	_, consumes := annotations[KeyConsumes]
@@ -269,7 +271,8 @@ func names(endpoints []Endpoint) []string {
 func (p *parser) unknownKeys(keys map[string]string) {
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
 		prefix, _, found := strings.Cut(key, "/")
-		if !found || !ours(prefix) || slices.Contains(knownKeys(), key) || strings.HasPrefix(key, PrefixData) || strings.HasPrefix(key, PrefixSecret) {
+		if !found || !ours(prefix) || slices.Contains(knownKeys(), key) || strings.HasPrefix(key, PrefixData) ||
+			strings.HasPrefix(key, PrefixSecret) {
 			continue
 		}
 		p.refuse(Problem{Key: key, Reason: "this key is unknown and has no effect", Cure: suggestKey(key), Warning: true})

@@ -84,7 +84,8 @@ const MaxEntries = 128
 func splitEntries(key, text string) ([]string, *Problem) {
 	entries := strings.Split(text, ",")
 	if len(entries) > MaxEntries {
-		return nil, &Problem{Key: key, Reason: fmt.Sprintf("a list has at most %d entries, this one has %d", MaxEntries, len(entries)), Cure: "split the application"}
+		return nil, &Problem{Key: key,
+			Reason: fmt.Sprintf("a list has at most %d entries, this one has %d", MaxEntries, len(entries)), Cure: "split the application"}
 	}
 	return entries, nil
 }

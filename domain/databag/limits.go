@@ -29,7 +29,8 @@ type Breach struct {
 func CheckPair(key, value string) *Breach {
 	switch {
 	case len(key) > MaxKey:
-		return &Breach{Key: key[:40] + "…", Reason: fmt.Sprintf("a key has at most %d bytes, this one has %d", MaxKey, len(key)), Cure: "shorten it"}
+		return &Breach{Key: key[:40] + "…",
+			Reason: fmt.Sprintf("a key has at most %d bytes, this one has %d", MaxKey, len(key)), Cure: "shorten it"}
 	case len(value) > MaxValue:
 		return &Breach{Key: key, Reason: fmt.Sprintf("a value has at most %d bytes, this one has %d", MaxValue, len(value)), Cure: "shorten it"}
 	case !utf8.ValidString(key) || !utf8.ValidString(value):

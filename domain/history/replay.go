@@ -38,7 +38,8 @@ func (r Log) Replay(at conversation.Address) (Replayed, error) {
 			to.Since, to.Whole, to.Version = e.Sequence, e.Before == databag.Version(nil), e.Before
 		}
 		if to.Version != e.Before {
-			return to, fmt.Errorf("cannot replay entry %d of the bag of %s: the bag was at version %.12s, not %.12s", e.Sequence, at.Owner, to.Version, e.Before)
+			return to, fmt.Errorf("cannot replay entry %d of the bag of %s: the bag was at version %.12s, not %.12s",
+				e.Sequence, at.Owner, to.Version, e.Before)
 		}
 		to.Version = e.After
 		maps.Copy(to.Bag, e.Added)

@@ -171,7 +171,8 @@ func (b *builder) give(list string, index int, c *Container) {
 		t.env = append(t.env, fromFile(name))
 	}
 	if len(kept) > 0 {
-		b.warn("spec."+list+"["+c.Name+"].env", strings.Join(kept, ", "), "the container has it already, so it is not set", "remove it to get the relation's value")
+		b.warn("spec."+list+"["+c.Name+"].env", strings.Join(kept, ", "),
+			"the container has it already, so it is not set", "remove it to get the relation's value")
 	}
 	root, own := b.root(list, c)
 	if own {
@@ -222,7 +223,8 @@ func (b *builder) giveTools(t *target, list string, c *Container) {
 		return
 	}
 	if reason := cmp.Or(unmountable(toolsPath, c), unmountable(socketPath, c)); reason != "" {
-		b.warn("spec."+list+"["+c.Name+"].volumeMounts", toolsPath, "the container mounts something there, so it gets no tools", "mount it elsewhere")
+		b.warn("spec."+list+"["+c.Name+"].volumeMounts", toolsPath,
+			"the container mounts something there, so it gets no tools", "mount it elsewhere")
 		return
 	}
 	b.speakers = append(b.speakers, c.Name)
@@ -249,7 +251,8 @@ func (b *builder) root(list string, c *Container) (path string, own bool) {
 		if mountable(e.Value) {
 			return e.Value, true
 		}
-		b.warn("spec."+list+"["+c.Name+"].env", bindingRoot, "its value is not an absolute path that can be read here", "write it as a plain value; the files are at "+b.settings.Config.BindingsRoot)
+		b.warn("spec."+list+"["+c.Name+"].env", bindingRoot, "its value is not an absolute path that can be read here",
+			"write it as a plain value; the files are at "+b.settings.Config.BindingsRoot)
 		return b.settings.Config.BindingsRoot, true
 	}
 	return b.settings.Config.BindingsRoot, false

@@ -259,5 +259,6 @@ func isLogLevel(s string) bool {
 // mountable reports whether a volume can be mounted at path without hiding the
 // image.
 func mountable(path string) bool {
-	return strings.HasPrefix(path, "/") && strings.Trim(path, "/") != "" && !strings.ContainsAny(path, ":$\x00") && !strings.Contains(path+"/", "/../")
+	return strings.HasPrefix(path, "/") && strings.Trim(path, "/") != "" && !strings.ContainsAny(path, ":$\x00") &&
+		!strings.Contains(path+"/", "/../")
 }

@@ -46,7 +46,8 @@ func (s Service) selects(labels map[string]string) bool {
 // I21). Relations are not among them: the controller reads those from the workload, and a new one must not roll it
 // out.
 func consumerKeys() []string {
-	return []string{application.KeyConsumes, application.KeyPeers, application.KeyEnv, application.KeyGate, application.KeyApplication, application.KeyInject}
+	return []string{application.KeyConsumes, application.KeyPeers, application.KeyEnv, application.KeyGate,
+		application.KeyApplication, application.KeyInject}
 }
 
 // serviceKeys are those that a Service may give (SAFETY.md I22).
@@ -161,7 +162,9 @@ func (c *copier) write(path string) (map[string]string, []jsonpatch.Operation, [
 		switch {
 		case wants && c.authored(key):
 			if after[key] != want.value {
-				c.problems = append(c.problems, application.Problem{Key: key, Entry: want.value, Warning: true, Reason: fmt.Sprintf("the pod template says %q, which counts", after[key]), Cure: "say it in one place"})
+				c.problems = append(c.problems, application.Problem{Key: key, Entry: want.value, Warning: true,
+					Reason: fmt.Sprintf("the pod template says %q, which counts", after[key]),
+					Cure:   "say it in one place"})
 			}
 		case wants:
 			after[key], marks[key] = want.value, want.origin

@@ -107,7 +107,8 @@ func For(settings Settings, namespace string, pod *Shape) Decision {
 	if err := clash(pod); err != nil {
 		return Decision{Refused: err, Declared: declared}
 	}
-	b := builder{settings: settings, pod: pod, options: options, consumes: consumes, ungated: declared.Ungated, fields: fields, variables: variables}
+	b := builder{settings: settings, pod: pod, options: options, consumes: consumes, ungated: declared.Ungated,
+		fields: fields, variables: variables}
 	if declared.Stale {
 		b.stale = applicationOf(pod)
 	}
@@ -203,7 +204,8 @@ func clashingMount(list string, containers []Container) error {
 	for i := range containers {
 		for j, m := range containers[i].VolumeMounts {
 			if slices.Contains(volumeNames(), m.Name) {
-				return taken(fmt.Sprintf("spec.%s[%d].volumeMounts[%d].name", list, i, j), m.Name, "take it out: containers get the files at $"+bindingRoot)
+				return taken(fmt.Sprintf("spec.%s[%d].volumeMounts[%d].name", list, i, j), m.Name,
+					"take it out: containers get the files at $"+bindingRoot)
 			}
 		}
 	}

@@ -39,18 +39,28 @@ func ParseOptions(pod *Shape, agent AgentConfig) (Options, []application.Problem
 	o := optionReader{annotations: pod.Metadata.Annotations, Options: Options{Agent: agent}}
 	o.take(application.KeyInject, isInject, "it is neither true, false nor required", "write false to opt out",
 		func(s string) { o.Out = s == "false" })
-	o.take(application.KeyMode, func(s string) bool { return s == "sidecar" || s == "init" }, "it is neither sidecar nor init", "write init for a pod that needs no updates", func(s string) { o.InitOnly = s == "init" })
+	o.take(application.KeyMode, func(s string) bool { return s == "sidecar" || s == "init" },
+		"it is neither sidecar nor init", "write init for a pod that needs no updates",
+		func(s string) { o.InitOnly = s == "init" })
 	o.take(application.KeyTools, isBool, "it is neither true nor false", "write true for the tools", func(s string) { o.Tools = s == "true" })
-	o.take(application.KeyContainers, areNames(dnsLabel), "it is not a list of containers' names", "write names separated by single commas", func(s string) { o.Containers = split(s) })
-	o.take(application.KeyImage, isImage, "it is not the reference of an image", "write for example registry.example.org/relation-agent:v1", func(s string) { o.Agent.Image = s })
-	o.take(application.KeyPullSecrets, areNames(dnsName), "it is not a list of Secrets' names", "write names separated by single commas", o.addSecrets)
-	o.take(application.KeyLogLevel, isLogLevel, "it is not a whole number from 0 to 9", "write for example 2", func(s string) { o.Agent.LogLevel = s })
+	o.take(application.KeyContainers, areNames(dnsLabel), "it is not a list of containers' names",
+		"write names separated by single commas", func(s string) { o.Containers = split(s) })
+	o.take(application.KeyImage, isImage, "it is not the reference of an image",
+		"write for example registry.example.org/relation-agent:v1", func(s string) { o.Agent.Image = s })
+	o.take(application.KeyPullSecrets, areNames(dnsName), "it is not a list of Secrets' names",
+		"write names separated by single commas", o.addSecrets)
+	o.take(application.KeyLogLevel, isLogLevel, "it is not a whole number from 0 to 9", "write for example 2",
+		func(s string) { o.Agent.LogLevel = s })
 	o.take(application.KeyMetricsPort, isOpenPort, "it is not a whole number from 1024 to 65535", "write for example 9465",
 		func(s string) { o.MetricsPort = s })
-	o.take(application.KeyHandlers, mountable, "it is not the path of a folder in the handlers' container", "write for example /handlers", func(s string) { o.Handlers = s })
-	o.take(application.KeyHandlerImage, isImage, "it is not the reference of an image", "write for example registry.example.org/db-handlers:v1", func(s string) { o.HandlerImage = s })
-	o.take(application.KeyHandlerVolumes, areVolumes, "it is not a list of volumes and where to mount them", "write name=/path, separated by single commas", func(s string) { o.HandlerVolumes = volumes(s) })
-	o.take(application.KeyBatch, isBool, "it is neither true nor false", "write true for one event of a whole first join", func(s string) { o.Batch = s == "true" })
+	o.take(application.KeyHandlers, mountable, "it is not the path of a folder in the handlers' container",
+		"write for example /handlers", func(s string) { o.Handlers = s })
+	o.take(application.KeyHandlerImage, isImage, "it is not the reference of an image",
+		"write for example registry.example.org/db-handlers:v1", func(s string) { o.HandlerImage = s })
+	o.take(application.KeyHandlerVolumes, areVolumes, "it is not a list of volumes and where to mount them",
+		"write name=/path, separated by single commas", func(s string) { o.HandlerVolumes = volumes(s) })
+	o.take(application.KeyBatch, isBool, "it is neither true nor false",
+		"write true for one event of a whole first join", func(s string) { o.Batch = s == "true" })
 	o.onChange()
 	o.resources(agent.Resources)
 	o.metrics(&pod.Spec)
@@ -185,7 +195,8 @@ func (o *optionReader) resources(installed Resources) {
 		return
 	}
 	if reason := r.check(); reason != "" {
-		o.problems = append(o.problems, application.Problem{Key: last, Entry: o.annotations[last], Reason: reason, Cure: "set request and limit together"})
+		o.problems = append(o.problems, application.Problem{Key: last, Entry: o.annotations[last], Reason: reason,
+			Cure: "set request and limit together"})
 		*r = installed
 	}
 }

@@ -58,7 +58,8 @@ func (f *facts) found(a application.Application, was relation.ApplicationState) 
 		unit := application.Unit{Number: number, Gone: application.GoneReplaced, GoneSince: f.Now}
 		for _, uid := range writers[number] {
 			if pod, lives := pods[uid]; lives {
-				unit = application.Unit{Number: number, Pod: pod.Name, PodUID: uid, Since: pod.Created, Handles: application.HearsOfEvents(pod.Annotations)}
+				unit = application.Unit{Number: number, Pod: pod.Name, PodUID: uid, Since: pod.Created,
+					Handles: application.HearsOfEvents(pod.Annotations)}
 				delete(pods, uid)
 			}
 		}

@@ -9,7 +9,8 @@ import (
 
 // Answered returns the departures after a unit has answered, and whether any is now
 // another.
-func Answered(all []conversation.Departure, by conversation.Unit, answers []conversation.Answer) (after []conversation.Departure, differs bool) {
+func Answered(all []conversation.Departure, by conversation.Unit, answers []conversation.Answer) (
+	after []conversation.Departure, differs bool) {
 	after = slices.Clone(all)
 	for i, d := range all {
 		for _, a := range answers {

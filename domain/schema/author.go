@@ -100,7 +100,8 @@ func (a *author) field(path string, v any) {
 		return
 	}
 	if kind, there := m["type"]; there && kind != "string" {
-		a.refuse(join(path, "type"), "a bag holds strings", "write type: string and a pattern, or for JSON contentMediaType: application/json and contentSchema with this type")
+		a.refuse(join(path, "type"), "a bag holds strings",
+			"write type: string and a pattern, or for JSON contentMediaType: application/json and contentSchema with this type")
 	}
 	if media, there := m["contentMediaType"]; there && media != "application/json" {
 		a.refuse(join(path, "contentMediaType"), "only application/json is looked into", "say other types in the description")
@@ -184,7 +185,8 @@ func (a *author) plain(path, keyword string, v any) {
 	case "$ref":
 		name, here := strings.CutPrefix(text, "#/$defs/")
 		if _, found := a.defs[name]; !here || !found || strings.ContainsAny(name, "/~%#") {
-			a.refuse(path, fmt.Sprintf("%q leads out of this schema or to nothing", text), "write #/$defs/NAME, with NAME under $defs at the top of the bag's schema")
+			a.refuse(path, fmt.Sprintf("%q leads out of this schema or to nothing", text),
+				"write #/$defs/NAME, with NAME under $defs at the top of the bag's schema")
 		}
 	case "pattern":
 		a.pattern(path, text)

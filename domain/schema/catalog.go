@@ -30,7 +30,8 @@ func (c Catalog) With(more ...Interface) Catalog {
 		byName = map[string][]Interface{}
 	}
 	for _, i := range more {
-		at, known := slices.BinarySearchFunc(byName[i.Name], i.Version, func(i Interface, version int) int { return cmp.Compare(i.Version, version) })
+		at, known := slices.BinarySearchFunc(byName[i.Name], i.Version,
+			func(i Interface, version int) int { return cmp.Compare(i.Version, version) })
 		if !known {
 			byName[i.Name] = slices.Insert(slices.Clone(byName[i.Name]), at, i)
 		}

@@ -165,7 +165,8 @@ const MaxViolations = 32
 // never left out for others: a write is always refused for them.
 func inOrder(all []Violation) []Violation {
 	slices.SortFunc(all, func(a, b Violation) int {
-		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Schema, b.Schema), strings.Compare(a.Reason, b.Reason), strings.Compare(a.Expected, b.Expected))
+		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Schema, b.Schema),
+			strings.Compare(a.Reason, b.Reason), strings.Compare(a.Expected, b.Expected))
 	})
 	all = slices.Compact(all)
 	if more := len(all) - MaxViolations + 1; more > 1 {

@@ -38,7 +38,8 @@ func (m Mode) Refuses(v Violation) bool { return v.Secret || m == Enforce }
 
 // Withhold returns the part of a bag that may be stored: all but secrets in plain text (RELATIONS.md P5). A bag
 // without them is returned as it is.
-func (i Interface) Withhold(role application.Role, isApplication bool, bag map[string]string) (kept map[string]string, withheld []Violation) {
+func (i Interface) Withhold(role application.Role, isApplication bool, bag map[string]string) (
+	kept map[string]string, withheld []Violation) {
 	place, kept := PlaceOf(role, isApplication), bag
 	for _, f := range i.Bags[place].Fields {
 		value := bag[f.Name]

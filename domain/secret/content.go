@@ -18,7 +18,8 @@ func CheckContent(content map[string][]byte) error {
 	for _, k := range slices.Sorted(maps.Keys(content)) {
 		switch {
 		case !key.MatchString(k):
-			return invalid("use three or more lower-case letters, digits and single -, a letter first", "cannot store a secret: one of its keys is not a key")
+			return invalid("use three or more lower-case letters, digits and single -, a letter first",
+				"cannot store a secret: one of its keys is not a key")
 		case len(content[k]) == 0:
 			return invalid("leave it out, or give it one", "cannot store a secret: key %q has no value", k)
 		}

@@ -49,7 +49,8 @@ func (s Secret) Read(u Unit, q Query, is Standing) (Revision, Secret, error) {
 	reader := before
 	number := s.latest().Number
 	if q.Revision != 0 && q.Revision != number {
-		return Revision{}, s, gone("take the latest by --refresh", "cannot read revision %d of secret %s: the latest is %d", q.Revision, s.ID, number)
+		return Revision{}, s, gone("take the latest by --refresh",
+			"cannot read revision %d of secret %s: the latest is %d", q.Revision, s.ID, number)
 	}
 	if reader.Revision != 0 && !q.Peek && !q.Refresh {
 		number = reader.Revision
@@ -132,14 +133,18 @@ func (s Secret) mayRead(u Unit, is Standing) error {
 	}
 	switch {
 	case suspended:
-		return &conversation.Error{Kind: conversation.NotYet, Message: "cannot read secret " + s.ID + ": the relation that it was granted for is suspended", Cure: "read it when the relation is created again"}
+		return &conversation.Error{Kind: conversation.NotYet,
+			Message: "cannot read secret " + s.ID + ": the relation that it was granted for is suspended",
+			Cure:    "read it when the relation is created again"}
 	case revoked:
 		return &conversation.Error{Kind: conversation.Forbidden, Message: "cannot read secret " + s.ID + ": what was granted to " +
 			u.Application + " was taken back", Cure: "ask for a grant from " + s.Owner.Application}
 	case over:
 		return gone("what was read must be kept elsewhere", "cannot read secret %s: it was granted for a relation that has ended", s.ID)
 	case is.Related:
-		return &conversation.Error{Kind: conversation.NotYet, Message: "cannot read secret " + s.ID + ": it is not granted to " + u.String(), Cure: "wait until " + s.Owner.Application + " does secret-grant"}
+		return &conversation.Error{Kind: conversation.NotYet,
+			Message: "cannot read secret " + s.ID + ": it is not granted to " + u.String(),
+			Cure:    "wait until " + s.Owner.Application + " does secret-grant"}
 	default:
 		return &conversation.Error{Kind: conversation.Forbidden, Message: "cannot read secret " + s.ID + ": " + u.Application +
 			" is not related to its owner", Cure: "relate to its owner and ask for a grant"}

@@ -42,11 +42,15 @@ func gone(cure, message string, args ...any) error {
 func (s Secret) MayManage(u Unit) error {
 	switch {
 	case s.Owner.Application != u.Application:
-		return &conversation.Error{Kind: conversation.Forbidden, Message: "cannot change secret " + s.ID + ": it is another application's", Cure: "only its owner may"}
+		return &conversation.Error{Kind: conversation.Forbidden,
+			Message: "cannot change secret " + s.ID + ": it is another application's", Cure: "only its owner may"}
 	case s.Owner.Unit == "" && !u.Leads:
-		return &conversation.Error{Kind: conversation.Forbidden, Message: "cannot change secret " + s.ID + ": it is the application's, and " + u.String() + " does not lead it", Cure: "only the leader of " + u.Application + " may: see is-leader"}
+		return &conversation.Error{Kind: conversation.Forbidden,
+			Message: "cannot change secret " + s.ID + ": it is the application's, and " + u.String() + " does not lead it",
+			Cure:    "only the leader of " + u.Application + " may: see is-leader"}
 	case s.Owner.Unit != "" && s.Owner.Unit != u.Number:
-		return &conversation.Error{Kind: conversation.Forbidden, Message: "cannot change secret " + s.ID, Cure: "only " + s.Owner.String() + " may"}
+		return &conversation.Error{Kind: conversation.Forbidden, Message: "cannot change secret " + s.ID,
+			Cure: "only " + s.Owner.String() + " may"}
 	default:
 		return nil
 	}

@@ -92,13 +92,16 @@ var number = regexp.MustCompile(`^(0|[1-9][0-9]{0,8})?$`)
 func (w Write) check() error {
 	switch {
 	case len(w.Label) > maxLabel:
-		return invalid("take a shorter one", "cannot label secret %.20s: the label has %d bytes, and %d are allowed", w.ID, len(w.Label), maxLabel)
+		return invalid("take a shorter one", "cannot label secret %.20s: the label has %d bytes, and %d are allowed",
+			w.ID, len(w.Label), maxLabel)
 	case len(w.Description) > maxDescription:
-		return invalid("say less", "cannot describe secret %.20s: the description has %d bytes, and %d are allowed", w.ID, len(w.Description), maxDescription)
+		return invalid("say less", "cannot describe secret %.20s: the description has %d bytes, and %d are allowed",
+			w.ID, len(w.Description), maxDescription)
 	case w.Rotation != "" && w.Rotation != Never && w.Rotation.period() == 0:
 		return invalid("see secret-add --help", "cannot rotate secret %.20s: unknown rotation %.20q", w.ID, w.Rotation)
 	case !number.MatchString(w.Access.Unit), len(w.Access.Application) > maxName, len(w.Access.Relation) > maxName, w.Revision < 0:
-		return invalid("name an application, a unit's number and a relation", "cannot %.20s secret %.20s: what it names is not a name", w.Kind, w.ID)
+		return invalid("name an application, a unit's number and a relation",
+			"cannot %.20s secret %.20s: what it names is not a name", w.Kind, w.ID)
 	default:
 		return nil
 	}
@@ -225,7 +228,9 @@ func (s Secret) Forget(dead func(relation string) bool, left func(application, u
 func Unlabelled(all []Secret, s Secret) error {
 	for _, other := range all {
 		if s.Label != "" && other.ID != s.ID && other.Label == s.Label && other.Owner == s.Owner && !other.Ended() {
-			return &conversation.Error{Kind: conversation.Invalid, Message: fmt.Sprintf("cannot label secret %s %.80q: %s is called so", s.ID, s.Label, other.ID), Cure: "take another label"}
+			return &conversation.Error{Kind: conversation.Invalid,
+				Message: fmt.Sprintf("cannot label secret %s %.80q: %s is called so", s.ID, s.Label, other.ID),
+				Cure:    "take another label"}
 		}
 	}
 	return nil

@@ -284,7 +284,8 @@ func changedKeys(added, changed, removed []string) []string {
 		keys []string
 	}{{"+", added}, {"~", changed}, {"-", removed}} {
 		keys := slices.Clone(of.keys)
-		if addresses := []string{"egress-subnets", "ingress-address", "private-address"}; !slices.ContainsFunc(addresses, func(k string) bool { return !slices.Contains(keys, k) }) {
+		addresses := []string{"egress-subnets", "ingress-address", "private-address"}
+		if !slices.ContainsFunc(addresses, func(k string) bool { return !slices.Contains(keys, k) }) {
 			keys = slices.DeleteFunc(keys, func(k string) bool { return slices.Contains(addresses, k) })
 			all = append(all, of.sign+"addresses")
 		}

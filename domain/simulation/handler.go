@@ -87,7 +87,8 @@ func (w *world) say(a *agent, t *conversation.Transaction, cause string) error {
 		return refused(conversation.NotYet, "cannot reach the controller", "try again")
 	}
 	c := transaction.Commit{
-		Namespace: namespace, Application: a.application, Unit: u.Number, PodUID: a.podUID, Term: cmp.Or(int(t.Term()), a.lease.term), Cause: cause,
+		Namespace: namespace, Application: a.application, Unit: u.Number, PodUID: a.podUID,
+		Term: cmp.Or(int(t.Term()), a.lease.term), Cause: cause,
 	}
 	for _, change := range changes {
 		r, there := w.byUID(change.Relation)

@@ -80,7 +80,8 @@ func (l *lexer) next() (t token, more bool, err error) {
 		l.at++
 		return token{operator: ";"}, true, nil
 	case l.peek("|"), l.peek("("), l.peek(")"), l.peek("<"), l.peek("`"):
-		return t, false, fmt.Errorf("%w: %q is not known here; use tools, variables, $( ), [ ], if, for, && and ||", errScript, l.text[l.at:l.at+1])
+		return t, false, fmt.Errorf("%w: %q is not known here; use tools, variables, $( ), [ ], if, for, && and ||",
+			errScript, l.text[l.at:l.at+1])
 	}
 	t.word, err = l.word()
 	return t, true, err

@@ -96,7 +96,8 @@ func (s session) content(pairs []contentPair, file string) (map[string][]byte, e
 		size += base64.StdEncoding.EncodedLen(len(value))
 	}
 	if size > largestContent {
-		return nil, refuse(conversation.Invalid, "shorten it, or make two", "the secret is too large: %d bytes in base64, and %d are allowed", size, largestContent)
+		return nil, refuse(conversation.Invalid, "shorten it, or make two",
+			"the secret is too large: %d bytes in base64, and %d are allowed", size, largestContent)
 	}
 	return content, nil
 }

@@ -109,8 +109,10 @@ func (o *object) places(path string, services []injection.Service) []place {
 		}
 	}
 	return []place{
-		{path: "metadata", labels: o.Metadata.Labels, annotations: o.Metadata.Annotations, beside: union(related, pods.Annotations), elsewhere: true},
-		{path: pointerToField(path) + ".metadata", labels: pods.Labels, annotations: pods.Annotations, beside: union(related, o.Metadata.Annotations), copied: copied(pods.Annotations), pod: &w.Template.Spec},
+		{path: "metadata", labels: o.Metadata.Labels, annotations: o.Metadata.Annotations,
+			beside: union(related, pods.Annotations), elsewhere: true},
+		{path: pointerToField(path) + ".metadata", labels: pods.Labels, annotations: pods.Annotations,
+			beside: union(related, o.Metadata.Annotations), copied: copied(pods.Annotations), pod: &w.Template.Spec},
 	}
 }
 

@@ -67,7 +67,8 @@ func (h *Handler) judge(r *review.Request[injection.Shape]) review.Answer {
 // for a pod that a controller made, whose warnings have no reader.
 func (h *Handler) warned(r *review.Request[injection.Shape], skip injection.Skip) []string {
 	_, made := r.Object.Metadata.Controller()
-	if made || skip.Reason == injection.AlreadyInjected || skip.Reason == injection.OptedOut || skip.Reason == injection.Undeclared || skip.Reason == injection.MirrorPod {
+	if made || skip.Reason == injection.AlreadyInjected || skip.Reason == injection.OptedOut ||
+		skip.Reason == injection.Undeclared || skip.Reason == injection.MirrorPod {
 		return nil
 	}
 	return []string{"not injected: " + skip.Message}

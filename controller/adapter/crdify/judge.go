@@ -105,7 +105,8 @@ func sameVersions(was, is *apiextensionsv1.CustomResourceDefinition) []bundle.Fi
 		}
 		for path, schema := range old {
 			if keeps(schema) && now[path] != nil && !keeps(now[path]) {
-				found = append(found, bundle.Finding{Path: plain(before.Name + "." + path), Reason: "fields that it does not name are kept no more", Cure: keepUnknown})
+				found = append(found, bundle.Finding{Path: plain(before.Name + "." + path),
+					Reason: "fields that it does not name are kept no more", Cure: keepUnknown})
 			}
 		}
 	}
@@ -128,7 +129,8 @@ func otherVersions(was, is *apiextensionsv1.CustomResourceDefinition) []bundle.F
 		for path, results := range paths {
 			news := told(pair+"."+path, results)
 			if len(news) > 0 && now[path] == nil {
-				news = []bundle.Finding{{Path: news[0].Path, Reason: "the field is not in " + to + ", and what objects hold there is lost", Cure: keepField}}
+				news = []bundle.Finding{{Path: news[0].Path,
+					Reason: "the field is not in " + to + ", and what objects hold there is lost", Cure: keepField}}
 			}
 			found = append(found, news...)
 		}

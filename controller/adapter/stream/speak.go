@@ -59,7 +59,9 @@ func (c *Client) GetStatus(ctx context.Context, request *wire.GetStatusRequest) 
 
 // call makes one call with the pod's token, on a connection of its own: they are
 // rare, and trust and token are then today's.
-func call[Q, A any](ctx context.Context, c *Client, request *Q, method func(relationsv1alpha1connect.RelationsServiceClient, context.Context, *connect.Request[Q]) (*connect.Response[A], error)) (*A, error) {
+func call[Q, A any](ctx context.Context, c *Client, request *Q,
+	method func(relationsv1alpha1connect.RelationsServiceClient, context.Context, *connect.Request[Q]) (
+		*connect.Response[A], error)) (*A, error) {
 	token, err := c.token()
 	if err != nil {
 		return nil, err
@@ -71,7 +73,8 @@ func call[Q, A any](ctx context.Context, c *Client, request *Q, method func(rela
 	defer transport.CloseIdleConnections()
 	asked := connect.NewRequest(request)
 	asked.Header().Set("Authorization", "Bearer "+token)
-	answered, err := method(relationsv1alpha1connect.NewRelationsServiceClient(httpClient(transport), c.Address, connect.WithReadMaxBytes(maxMessage)), ctx, asked)
+	answered, err := method(relationsv1alpha1connect.NewRelationsServiceClient(httpClient(transport), c.Address,
+		connect.WithReadMaxBytes(maxMessage)), ctx, asked)
 	if err != nil {
 		return nil, c.refused(err)
 	}

@@ -111,7 +111,9 @@ func (h Handler[T]) decode(body []byte) (*Request[T], error) {
 	case err != nil:
 		return salvage[T](body), faultf(http.StatusBadRequest, "cannot read the request: %w", err)
 	case kind != "AdmissionReview" || version != "admission.k8s.io/v1":
-		return request, faultf(http.StatusBadRequest, "cannot judge %s of %q: this webhook reads AdmissionReview of admission.k8s.io/v1", cmp.Or(kind, "an object"), version)
+		return request, faultf(http.StatusBadRequest,
+			"cannot judge %s of %q: this webhook reads AdmissionReview of admission.k8s.io/v1",
+			cmp.Or(kind, "an object"), version)
 	case request == nil:
 		return nil, faultf(http.StatusBadRequest, "cannot judge the AdmissionReview: it has no request")
 	case request.UID == "":

@@ -172,7 +172,8 @@ func leadsNow(ctx context.Context, reader client.Reader, by status.Reporter, now
 
 // Lead claims or renews the leadership of a pod, or resigns it, and returns the leader. After a resignation
 // another pod can lead at once.
-func (c *Commits) Lead(ctx context.Context, namespace, application string, unit int, podUID string, resign bool) (leadership.Leader, error) {
+func (c *Commits) Lead(ctx context.Context, namespace, application string, unit int, podUID string, resign bool) (
+	leadership.Leader, error) {
 	var leader leadership.Leader
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		var app v1alpha1.RelatedApplication

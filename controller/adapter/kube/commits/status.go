@@ -158,7 +158,8 @@ func (c *Statuses) changeReport(
 
 // changeApplication changes the application of a pod, and writes it if change reports a difference. All units
 // of an application may write it at once.
-func (c *Statuses) changeApplication(ctx context.Context, by status.Reporter, change func(*v1alpha1.RelatedApplication) (differs bool, err error)) error {
+func (c *Statuses) changeApplication(ctx context.Context, by status.Reporter,
+	change func(*v1alpha1.RelatedApplication) (differs bool, err error)) error {
 	err := c.Turns.Write(ctx, by.Namespace+"/"+by.Application, func() error {
 		app := &v1alpha1.RelatedApplication{ObjectMeta: metav1.ObjectMeta{Namespace: by.Namespace, Name: by.Application}}
 		if err := c.Reader.Get(ctx, client.ObjectKeyFromObject(app), app); err != nil {

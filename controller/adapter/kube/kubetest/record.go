@@ -30,7 +30,8 @@ func Entries(t *testing.T, s *Strict) []string {
 	}
 	var lines []string
 	for _, e := range history.Merge(records...) {
-		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%d %s %s: %s %s term:%d +%v ~%v -%v", e.Sequence, e.Who, e.Cause, e.Relation, e.Owner, e.Term, e.Added, e.Changed, e.Removed)))
+		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%d %s %s: %s %s term:%d +%v ~%v -%v", e.Sequence, e.Who,
+			e.Cause, e.Relation, e.Owner, e.Term, e.Added, e.Changed, e.Removed)))
 	}
 	return lines
 }

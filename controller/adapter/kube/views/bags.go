@@ -110,7 +110,8 @@ func (l *lookup) note(err error) {
 
 // application returns the record of the application of an end; an empty one if it does not exist.
 func (v *Views) application(ctx context.Context, e relation.End) (app v1alpha1.RelatedApplication, err error) {
-	if err := v.Reader.Get(ctx, client.ObjectKey{Namespace: e.Namespace, Name: e.Application}, &app, client.UnsafeDisableDeepCopy); err != nil {
+	if err := v.Reader.Get(ctx, client.ObjectKey{Namespace: e.Namespace, Name: e.Application}, &app,
+		client.UnsafeDisableDeepCopy); err != nil {
 		return v1alpha1.RelatedApplication{}, client.IgnoreNotFound(err)
 	}
 	v.raise("relatedapplications", object.Revision(&app))

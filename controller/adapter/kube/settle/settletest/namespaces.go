@@ -28,7 +28,8 @@ const Definition = "relations.orcon.tengu.io"
 func Provider(namespace, name string) *corev1.Service {
 	s := object.Named(&corev1.Service{}, namespace, name)
 	s.Annotations = map[string]string{application.KeyProvides: "db:db"}
-	s.Spec = corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: name + ".example.org", Ports: []corev1.ServicePort{{Port: 5432}}}
+	s.Spec = corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: name + ".example.org",
+		Ports: []corev1.ServicePort{{Port: 5432}}}
 	return s
 }
 
@@ -53,7 +54,8 @@ type Namespaces struct {
 func New(t *testing.T) *Namespaces {
 	t.Helper()
 	server := &kubetest.Strict{Kept: kubetest.Memory{}}
-	server.Kept.Put(kubetest.OptedIn("shop"), kubetest.OptedIn("office"), kubetest.OfferTo("office"), Provider("shop", "db"), Consumer("shop", "blog", "db"),
+	server.Kept.Put(kubetest.OptedIn("shop"), kubetest.OptedIn("office"), kubetest.OfferTo("office"),
+		Provider("shop", "db"), Consumer("shop", "blog", "db"),
 		Consumer("office", "blog", "db.shop"), object.Named(&metav1.PartialObjectMetadata{}, "", Definition))
 	n := &Namespaces{t, server, nil}
 	n.Restart()
