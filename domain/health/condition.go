@@ -26,6 +26,8 @@ var (
 	activities = words(`bootstrapping creating deleting deploying initializing installing migrating notready pending
 		processing progressing provisioning reconciling recovering resizing restarting rollingout rollingupdate scaling
 		scalingdown scalingup terminating updating upgrading waiting`)
+	// partial are the last words of types that sum up a part of an object: they count where nothing else speaks for it.
+	partial     = words(`active available healthy synced synchronized uptodate`)
 	suspensions = words(`hibernated paused rayclustersuspended reconciliationpaused stopped suspended`)
 )
 
@@ -61,34 +63,43 @@ func (o subject) conditions(path string, value any) []Evidence {
 // evidence returns what a condition speaks for; found is false for one of no known meaning.
 func (c condition) evidence(path string) (e Evidence, found bool) {
 	e = Evidence{Path: path + "[" + c.kind + "]", Value: c.status, Says: c.String()}
-	name := plain(c.kind[strings.LastIndexAny(c.kind, "./")+1:])
+	all := parts(c.kind[strings.LastIndexAny(c.kind, "./")+1:])
+	if len(all) == 0 {
+		return e, false
+	}
+	name := strings.Join(all, "")
 	e.summary = slices.Contains(summaries, name)
-	e.Class, found = c.class(name)
+	if e.Class, found = c.class(name, all[0], all[len(all)-1]); !found && c.sums(all[len(all)-1]) {
+		e.Class, e.partial, e.summary, found = c.summary(), true, true, true
+	}
+	e.partial = e.partial || c.says() && e.Class == Positive
 	if e.Class == Positive && c.old {
 		e.Class, e.Says = Negative, "condition "+c.kind+" is about an earlier generation"
 	}
 	return e, found
 }
 
-func (c condition) class(name string) (Class, bool) {
-	all := parts(c.kind[strings.LastIndexAny(c.kind, "./")+1:])
-	if len(all) == 0 {
-		return "", false
-	}
-	isTrue, last := strings.EqualFold(c.status, "True"), all[len(all)-1]
+// class returns the class of a condition by its type, which begins and ends with a word: BuildFailed.
+func (c condition) class(name, begin, end string) (Class, bool) {
+	isTrue := strings.EqualFold(c.status, "True")
 	switch {
 	case slices.Contains(summaries, name):
-		return c.summary(isTrue), true
-	case slices.Contains(failures, name), slices.Contains(failures, last):
+		return c.summary(), true
+	case slices.Contains(failures, name), slices.Contains(failures, end):
 		return Failure, isTrue || c.status == ""
 	case slices.Contains(suspensions, name):
 		return Pause, isTrue
-	case slices.Contains(activities, name), slices.Contains(activities, all[0]) && !achieved(last), strings.HasSuffix(name, "inprogress"):
+	case slices.Contains(activities, name), slices.Contains(activities, begin) && !achieved(end), strings.HasSuffix(name, "inprogress"):
 		return c.activity(), isTrue && !c.settled()
 	case c.says():
 		return word(c.status)
 	}
 	return c.other()
+}
+
+// sums reports whether a type ends with a word that sums up a part of the object.
+func (c condition) sums(end string) bool {
+	return slices.Contains(partial, end) && (strings.EqualFold(c.status, "True") || strings.EqualFold(c.status, "False"))
 }
 
 // says reports whether the status is a word of the condition's own instead of True, False or Unknown.
@@ -116,7 +127,8 @@ func (c condition) other() (Class, bool) {
 }
 
 // summary returns the class of a condition that sums an object up.
-func (c condition) summary(isTrue bool) Class {
+func (c condition) summary() Class {
+	isTrue := strings.EqualFold(c.status, "True")
 	switch {
 	case isTrue && bad(c.reason):
 		return Failure

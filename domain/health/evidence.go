@@ -32,6 +32,9 @@ func (o subject) evidence() []Evidence {
 		}
 	}
 	all = append(all, o.search("status", "status", o.at("status"), 0)...)
+	if slices.ContainsFunc(all, func(e Evidence) bool { return e.Class == Positive && !e.partial }) {
+		all = slices.DeleteFunc(all, func(e Evidence) bool { return e.partial })
+	}
 	slices.SortStableFunc(all, func(a, b Evidence) int {
 		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Value, b.Value), cmp.Compare(a.Says, b.Says))
 	})

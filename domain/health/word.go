@@ -17,7 +17,7 @@ var (
 		synchronized up updated uptodate valid validated verified working`)
 	broken = words(`abort aborted abnormal broken cancelled canceled corrupt corrupted crashed crashloopbackoff critical
 		dead degraded denied deny down err error errored errors evicted expired fail failed failing failure fatal
-		faulted faulty incorrect invalid killed lost malformed misconfigured offline oomkilled red refused rejected
+		faulted faulty imagepullbackoff incorrect invalid killed lost malformed misconfigured offline oomkilled red refused rejected
 		terminated timeout unavailable unhealthy unreachable unrecoverable unschedulable unsupported`)
 	under = words(`apply backup bootstrap bootstrapped clone failover failback import init instantiated missing new outofsync
 		partial planned progress queue queued reboot rerun resize restore retry rollback rollout scheduled setup
@@ -59,7 +59,7 @@ func word(text string) (class Class, found bool) {
 		return Pause, true
 	case negated(all):
 		return Negative, slices.Contains([]string{"not", "un"}, all[0])
-	case contains(broken):
+	case contains(broken), slices.Contains(broken, whole):
 		return Failure, true
 	case contains(under), slices.Contains(under, whole), slices.ContainsFunc(all, ongoing):
 		return Negative, true
@@ -74,7 +74,7 @@ func ongoing(part string) bool {
 
 // negated reports whether a phrase says that something is not so.
 func negated(all []string) bool {
-	return len(all) > 1 && (all[0] == "no" || all[0] == "not" || all[0] == "without") && all[1] != "found"
+	return len(all) > 1 && (all[0] == "no" || all[0] == "not" || all[0] == "without") && !slices.Contains(denials, all[1])
 }
 
 // The fields that are booleans about the object; others that end with ready are too.
