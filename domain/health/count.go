@@ -12,8 +12,8 @@ import (
 //
 //nolint:gochecknoglobals // tables
 var (
-	working = []string{"ready", "available", "updated", "healthy", "online"}
-	ought   = []string{"", "desired", "total", "expected"}
+	working = []string{"ready", "available", "updated", "uptodate", "healthy", "online", "succeeded"}
+	ought   = []string{"", "desired", "total", "expected", "observed"}
 	sizes   = []string{"replicas", "desired", "total", "members", "size", "expected"}
 )
 
@@ -79,12 +79,15 @@ func sizeOf(o subject, name string) int64 {
 // totals returns the names of the counts that a count is to reach; none for other names.
 func totals(name string) []string {
 	name = plain(name)
+	if of, found := strings.CutPrefix(name, "current"); found && of != "" {
+		return []string{"desired" + of}
+	}
 	for _, begin := range working {
 		of, found := strings.CutPrefix(name, begin)
 		switch {
 		case !found:
 			continue
-		case of == "" && begin == "ready":
+		case of == "" && (begin == "ready" || begin == "succeeded"):
 			return sizes
 		case of == "":
 			return nil
