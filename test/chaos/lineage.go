@@ -82,16 +82,16 @@ func (e End) judge(d *deeds, state string, number int64) string {
 	case e.Outcome == unchanged && (made != 0 || d.wrote > 0), e.Outcome == none && (made != 0 || d.begun):
 		return fmt.Sprintf("wrote %d lines, and made %d generations", d.wrote, made)
 	}
-	return e.lost(state, d)
+	return e.lost(d)
 }
 
-// lost reports an archive of a run that nothing names any more.
-func (e End) lost(state string, d *deeds) string {
-	if e.Stored == nil || *e.Stored == e.State || *e.Stored == state {
+// lost reports an archive of a run whose content is nowhere in what the Workspace names.
+func (e End) lost(d *deeds) string {
+	if e.Stored == nil || strings.HasPrefix(e.State, *e.Stored) {
 		return ""
 	}
 	for _, one := range e.Kept {
-		if one == *e.Stored {
+		if strings.HasPrefix(one, *e.Stored) {
 			return ""
 		}
 	}

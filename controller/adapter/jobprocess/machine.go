@@ -131,7 +131,7 @@ func (m *Machine) Look(_ context.Context, n executor.Name) (executor.Sight, erro
 	if !a.there(startedName) {
 		return executor.Sight{}, nil
 	}
-	keeper, shim, err := a.alive()
+	over, err := a.over()
 	if err != nil {
 		return executor.Sight{}, err
 	}
@@ -140,8 +140,19 @@ func (m *Machine) Look(_ context.Context, n executor.Name) (executor.Sight, erro
 		return executor.Sight{}, err
 	}
 	return executor.Sight{
-		Pod: run.Pod{Made: true, Stopped: ended != nil, Where: where()}, Claimant: claimant(n), Over: !keeper && !shim,
+		Pod: run.Pod{Made: true, Stopped: ended != nil, Where: where()}, Claimant: claimant(n), Over: over,
 	}, nil
+}
+
+// over reports whether nothing comes of the attempt any more. Nothing starts another keeper: without one, a shim that was
+// not let start waits in vain.
+func (a attempt) over() (bool, error) {
+	keeper, shim, err := a.alive()
+	if keeper || !shim || err != nil {
+		return !keeper && !shim, err
+	}
+	start, err := a.exchange().ReadStart()
+	return start == nil, err
 }
 
 // alive reports which of the processes live.

@@ -110,3 +110,23 @@ func TestUnnotedStart(t *testing.T) {
 	b.eventually(func() bool { return b.sight().Over }, "it ends")
 	assert.Equal(t, "up", b.read("state/out"))
 }
+
+// An attempt whose keeper ended before the program could start is over, although its shim still waits for it (JOBS.md J10).
+func TestKeeperGone(t *testing.T) {
+	b := newBench(t, `echo up >> "$ORCON_STATE/out"`)
+	a := b.of(b.at.Name)
+	require.NoError(t, os.MkdirAll(string(a), 0o700))
+	keeper, err := os.Create(a.path(lockName))
+	require.NoError(t, err)
+	require.NoError(t, syscall.Flock(int(keeper.Fd()), syscall.LOCK_EX))
+	require.NoError(t, b.Start(t.Context(), b.at), "it takes this process for the keeper")
+	b.eventually(func() bool {
+		alive, err := a.exchange().Shim().Alive()
+		return alive && err == nil
+	}, "the shim waits")
+	assert.False(t, b.sight().Over)
+	require.NoError(t, keeper.Close())
+	b.eventually(func() bool { return b.sight().Over }, "no keeper will come")
+	require.NoError(t, b.Remove(t.Context(), b.at.Name))
+	b.eventually(func() bool { return !a.there(".") }, "it is gone")
+}
