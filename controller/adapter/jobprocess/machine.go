@@ -148,11 +148,26 @@ func (m *Machine) Look(_ context.Context, n executor.Name) (executor.Sight, erro
 // not let start waits in vain.
 func (a attempt) over() (bool, error) {
 	keeper, shim, err := a.alive()
-	if keeper || !shim || err != nil {
-		return !keeper && !shim, err
+	switch {
+	case err != nil, !keeper && !shim:
+		return err == nil, err
+	case keeper:
+		return false, a.relieve(shim)
 	}
 	start, err := a.exchange().ReadStart()
 	return start == nil, err
+}
+
+// relieve stops a keeper whose shim ended before it started the program, as a kubelet does with the sidecars of a container
+// that has ended: it would wait for ever.
+func (a attempt) relieve(shim bool) error {
+	if shim || a.exists(shimProcess) {
+		return nil // it marks itself as alive a moment after its start
+	}
+	if started, err := a.exchange().ReadStarted(); started != nil || err != nil {
+		return err
+	}
+	return a.signal(keeperProcess, syscall.SIGTERM)
 }
 
 // alive reports which of the processes live.

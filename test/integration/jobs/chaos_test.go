@@ -166,7 +166,7 @@ func (u *upheaval) judge() {
 
 // shelf reads what the store has.
 type shelf struct {
-	t     *testing.T
+	t     testing.TB
 	store *directory.Store
 }
 

@@ -51,7 +51,7 @@ done`
 
 // upheaval is a cluster with a controller, whose parts have trouble.
 type upheaval struct {
-	t          *testing.T
+	t          testing.TB
 	cluster    *controlplane.Cluster
 	client     client.Client
 	folder     string
@@ -71,7 +71,7 @@ type upheaval struct {
 const probeName = "probe"
 
 // newUpheaval starts a cluster and a controller with Workspaces, every second one of which is exclusive.
-func newUpheaval(t *testing.T, lanes int) *upheaval {
+func newUpheaval(t testing.TB, lanes int) *upheaval {
 	t.Helper()
 	u := &upheaval{t: t, cluster: controlplane.Start(t), folder: t.TempDir(), tally: &chaos.Tally{}}
 	for _, name := range []string{"store", "received", "attempts", "out"} {
@@ -125,7 +125,10 @@ func (u *upheaval) make(lanes int) {
 			ObjectMeta: u.named(strings.ToLower(string(safety))),
 			Spec: v1alpha1.JobTemplateSpec{
 				Image: "registry/script@sha256:" + strings.Repeat("a", 64), Contract: run.Contract, Safety: safety,
-				Actions: []v1alpha1.JobAction{{Name: "deploy", Entrypoint: []string{"/bin/sh", "-c", chaosScript}}},
+				Actions: []v1alpha1.JobAction{
+					{Name: "deploy", Entrypoint: []string{"/bin/sh", "-c", chaosScript}},
+					{Name: "start", Entrypoint: []string{"/bin/sh", "-c", `date +%s%N > "$OUT/started-$ORCON_RUN"`}},
+				},
 				Env:     []v1alpha1.JobVariable{{Name: "OUT", Value: u.path("out")}},
 			},
 		}))
