@@ -24,6 +24,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
 
 const (
@@ -76,10 +78,21 @@ type settled struct {
 	objects []unstructured.Unstructured
 }
 
-// controller starts the controller.
+// controller starts the controller, which needs no certificate where no pod runs.
 func (s *settled) controller() *process {
 	s.Helper()
-	return s.run("job-controller", "-leaderElect=false", "-runnerImage=registry/job-runner:dev", "-directory="+s.TempDir(), "-port="+freePort(s.B))
+	health := freePort(s.B)
+	p := start(s.B, nil, controlplane.Binary(s.B, "job-controller"), "-leaderElect=false", "-runnerImage=registry/job-runner:dev",
+		"-directory="+s.TempDir(), "-port="+freePort(s.B), "-kubeconfig="+s.cluster.Kubeconfig, "-namespace="+system, "-healthPort="+health)
+	p.health = "http://127.0.0.1:" + health
+	require.Eventually(s, func() bool {
+		response, err := http.Get(p.health + "/healthz")
+		if err == nil {
+			_ = response.Body.Close()
+		}
+		return err == nil && response.StatusCode == http.StatusOK
+	}, patience, 20*time.Millisecond)
+	return p
 }
 
 func (s *settled) resource(name string) dynamic.ResourceInterface {
