@@ -128,7 +128,7 @@ func (l *lane) carry(round int, s chaos.Step, own bool) error {
 	if err != nil {
 		return fmt.Errorf("Run %s, which met %q at moment %d, does not end within %s: %w", o.Name, s.Kind, moment, time.Since(last), err)
 	}
-	if l.longest > stuck {
+	if l.longest > l.bar {
 		return fmt.Errorf("Run %s, which met %q at moment %d, was stuck: it ended %s after its last sign of life (%+v)",
 			o.Name, s.Kind, moment, l.longest, *o.State.End)
 	}

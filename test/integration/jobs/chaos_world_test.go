@@ -35,8 +35,7 @@ import (
 const (
 	lostAfter   = 2 * time.Second
 	cancelGrace = time.Second
-	// stuck is how long a run may take to end after its last sign of life, or after the last fault.
-	stuck = lostAfter + cancelGrace + 25*time.Second
+	stuck       = lostAfter + cancelGrace + 25*time.Second
 )
 
 // chaosScript adds lines to the state, and notes outside what it does.
@@ -60,6 +59,8 @@ type upheaval struct {
 	controller *process
 	tally      *chaos.Tally
 	lanes      []*lane
+	// bar is how long a run may take to end after its last sign of life, or after the last fault.
+	bar time.Duration
 
 	mutex sync.Mutex
 	// healed is when the last trouble of all was over for the controller, and back the longest time that took it.
@@ -73,7 +74,7 @@ const probeName = "probe"
 // newUpheaval starts a cluster and a controller with Workspaces, every second one of which is exclusive.
 func newUpheaval(t testing.TB, lanes int) *upheaval {
 	t.Helper()
-	u := &upheaval{t: t, cluster: controlplane.Start(t), folder: t.TempDir(), tally: &chaos.Tally{}}
+	u := &upheaval{t: t, cluster: controlplane.Start(t), folder: t.TempDir(), tally: &chaos.Tally{}, bar: stuck}
 	for _, name := range []string{"store", "received", "attempts", "out"} {
 		require.NoError(t, os.Mkdir(u.path(name), 0o700))
 	}
@@ -129,7 +130,7 @@ func (u *upheaval) make(lanes int) {
 					{Name: "deploy", Entrypoint: []string{"/bin/sh", "-c", chaosScript}},
 					{Name: "start", Entrypoint: []string{"/bin/sh", "-c", `date +%s%N > "$OUT/started-$ORCON_RUN"`}},
 				},
-				Env:     []v1alpha1.JobVariable{{Name: "OUT", Value: u.path("out")}},
+				Env: []v1alpha1.JobVariable{{Name: "OUT", Value: u.path("out")}},
 			},
 		}))
 	}
