@@ -1,7 +1,7 @@
 package job
 
 import (
-	"slices"
+	"unique"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,15 +21,24 @@ func Cached(object any) (any, error) {
 	if !settled(o) {
 		return o, nil
 	}
-	o.Annotations = nil
 	end := *o.State.End
 	end.Message = ""
-	o.State = &v1alpha1.JobRunState{End: &end}
-	o.Status.Conditions = slices.Clone(o.Status.Conditions)
-	for i, c := range o.Status.Conditions {
-		o.Status.Conditions[i] = metav1.Condition{Type: c.Type, Status: c.Status, Reason: c.Reason, LastTransitionTime: c.LastTransitionTime}
+	o.Annotations, o.State = nil, &v1alpha1.JobRunState{End: &end}
+	ready := metav1.Condition{Type: string(condition.Ready), Reason: end.Reason, LastTransitionTime: metav1.NewTime(since(o))}
+	o.Status.Conditions = []metav1.Condition{ready}
+	for i := range o.OwnerReferences {
+		owner := &o.OwnerReferences[i]
+		share(&owner.APIVersion, &owner.Kind, &owner.Name, (*string)(&owner.UID))
 	}
+	share(&o.Namespace, &o.Spec.Workspace, &o.Spec.Action, &end.Reason, &ready.Reason)
 	return o, nil
+}
+
+// share has equal texts of many Runs use the same memory.
+func share(texts ...*string) {
+	for _, text := range texts {
+		*text = unique.Make(*text).Value()
+	}
 }
 
 // settled reports whether a Run has ended, its status shows that, and nothing is left to do for it.

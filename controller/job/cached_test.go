@@ -39,7 +39,7 @@ func TestCached(t *testing.T) {
 	assert.Equal(t, &v1alpha1.JobRun{
 		ObjectMeta: metav1.ObjectMeta{Name: "one"}, Spec: v1alpha1.JobRunSpec{Workspace: "db"},
 		State:  &v1alpha1.JobRunState{End: &v1alpha1.JobRunEnd{Phase: "Succeeded", Reason: "R", Fence: 3}},
-		Status: v1alpha1.JobRunStatus{Phase: "Succeeded", Conditions: []metav1.Condition{{Type: "Ready", Status: "True", Reason: "R"}}},
+		Status: v1alpha1.JobRunStatus{Phase: "Succeeded", Conditions: []metav1.Condition{{Type: "Ready", Reason: "R"}}},
 	}, got)
 	other := &v1alpha1.JobTemplate{}
 	got, err = Cached(other)
