@@ -15,4 +15,5 @@ cd "$root"
 case "${1:-}" in -h | --help) usage_of "$0"; exit 0 ;; esac
 [ -x bin/kubectl ] || test/cluster/build.sh
 heading "Benchmarks (one at a time, so that they do not measure each other)"
-go test -p 1 -run '^$' -bench "${1:-.}" -benchtime "${BENCHTIME:-1s}" -count 1 -timeout 60m ./test/bench/... ./test/integration/jobs ./domain/conversation
+packages=(./test/bench/... ./test/integration/jobs ./domain/conversation)
+go test -p 1 -run '^$' -bench "${1:-.}" -benchtime "${BENCHTIME:-1s}" -count 1 -timeout 60m "${packages[@]}"

@@ -55,7 +55,8 @@ func (l Lineage) Faults() []string {
 			d = &deeds{}
 		}
 		if d.begun && d.found != Found(state) {
-			faults = append(faults, fmt.Sprintf("%s found a state of %s bytes, and not that of generation %d with %s", e.Run, d.found, number, Found(state)))
+			faults = append(faults, fmt.Sprintf("%s found a state of %s bytes, and not that of generation %d with %s",
+				e.Run, d.found, number, Found(state)))
 		}
 		if fault := e.judge(d, state, number); fault != "" {
 			faults = append(faults, e.Run+" ("+e.Outcome+") "+fault)

@@ -64,10 +64,10 @@ func Uploaded(ctx context.Context, store blob.Store, uid string, w workspace.Wor
 		return workspace.Blob{}, err
 	}
 	defer in.Close() //nolint:errcheck // it is only read
-	content := &reading{in: in}
-	summary, err := state.Verify(content, limit)
-	if content.err != nil {
-		return workspace.Blob{}, fmt.Errorf("cannot read archive %s: %w", key, content.err)
+	archive := &download{in: in}
+	summary, err := state.Verify(archive, limit)
+	if archive.err != nil {
+		return workspace.Blob{}, fmt.Errorf("cannot read archive %s: %w", key, archive.err)
 	}
 	if err != nil {
 		glog.Warningf("archive %s of %s is not kept: %v", key, w.Name, err)
@@ -76,14 +76,14 @@ func Uploaded(ctx context.Context, store blob.Store, uid string, w workspace.Wor
 	return workspace.Blob{Digest: summary.Digest, Key: key.String(), Fence: key.Fence}, nil
 }
 
-// reading remembers an error of what is read: it does not come from the content.
-type reading struct {
+// download remembers an error of its store, which the content has not caused.
+type download struct {
 	in  io.Reader
 	err error
 }
 
 // Read implements io.Reader.
-func (r *reading) Read(p []byte) (int, error) {
+func (r *download) Read(p []byte) (int, error) {
 	n, err := r.in.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
 		r.err = err

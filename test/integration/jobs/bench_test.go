@@ -63,7 +63,8 @@ func BenchmarkQueueToStart(b *testing.B) {
 			return err == nil
 		}, limit, time.Millisecond)
 		for name, at := range map[string]time.Time{
-			"admitted": a.since("token"), "restored": a.since("exchange/start"), "begun": a.since("exchange/started"), "started": time.Unix(0, started),
+			"admitted": a.since("token"), "restored": a.since("exchange/start"), "begun": a.since("exchange/started"),
+			"started": time.Unix(0, started),
 		} {
 			parts[name] = append(parts[name], at.Sub(sent))
 		}
@@ -163,7 +164,8 @@ func (c *commits) hold(n int) (*jobsapi.Client, keeper.Hold) {
 		Spec: v1alpha1.JobRunSpec{Workspace: c.workspace.Name, Action: "deploy"},
 	}
 	template := run.TemplateVersion{
-		Image: "registry/a@sha256:" + strings.Repeat("a", 64), Contract: run.Contract, Safety: job.Exclusive, Actions: map[string]run.Action{"deploy": {}},
+		Image: "registry/a@sha256:" + strings.Repeat("a", 64), Contract: run.Contract, Safety: job.Exclusive,
+		Actions: map[string]run.Action{"deploy": {}},
 	}
 	input, err := template.Freeze("deploy", nil)
 	require.NoError(c, err)

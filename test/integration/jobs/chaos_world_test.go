@@ -134,7 +134,9 @@ func (u *upheaval) make(lanes int) {
 			},
 		}))
 	}
-	require.NoError(u.t, u.client.Create(u.t.Context(), &v1alpha1.JobWorkspace{ObjectMeta: u.named(probeName), Spec: v1alpha1.JobWorkspaceSpec{Template: "none"}}))
+	require.NoError(u.t, u.client.Create(u.t.Context(), &v1alpha1.JobWorkspace{
+		ObjectMeta: u.named(probeName), Spec: v1alpha1.JobWorkspaceSpec{Template: "none"},
+	}))
 	for i := range lanes {
 		o := &v1alpha1.JobWorkspace{ObjectMeta: u.named(fmt.Sprintf("w%02d", i)), Spec: v1alpha1.JobWorkspaceSpec{
 			Template: []string{"idempotent", "exclusive"}[i%2], LostAfter: &metav1.Duration{Duration: lostAfter},
@@ -202,7 +204,8 @@ func (u *upheaval) restart(kind chaos.Kind, wait func()) error {
 func (u *upheaval) heal() error {
 	over, probe := time.Now(), &v1alpha1.JobWorkspace{ObjectMeta: u.named(probeName)}
 	changed, seen := false, func() bool {
-		return u.client.Get(context.Background(), client.ObjectKeyFromObject(probe), probe) == nil && probe.Status.ObservedGeneration == probe.Generation
+		err := u.client.Get(context.Background(), client.ObjectKeyFromObject(probe), probe)
+		return err == nil && probe.Status.ObservedGeneration == probe.Generation
 	}
 	err := poll(hopeless, func() bool {
 		if !changed {
