@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Runs the benchmarks of test/bench and domain/conversation, whose results README quotes. It
-# takes about eight minutes, on a machine that runs nothing else.
+# Runs the benchmarks of test/bench, test/integration/jobs and domain/conversation, whose results
+# README quotes. It takes about ten minutes, on a machine that runs nothing else.
 #
 #   scripts/bench.sh              all of them
 #   scripts/bench.sh Change       those with a matching name: Exchange, Connections,
 #                                 Create, Change, Commit, Crowd, Tool, Next, FirstJoin,
-#                                 Bundle, Deployments, Fleet, Waiting
+#                                 Bundle, Deployments, Fleet, Waiting, Workspaces,
+#                                 QueueToStart
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -14,4 +15,5 @@ cd "$root"
 case "${1:-}" in -h | --help) usage_of "$0"; exit 0 ;; esac
 [ -x bin/kubectl ] || test/cluster/build.sh
 heading "Benchmarks (one at a time, so that they do not measure each other)"
-go test -p 1 -run '^$' -bench "${1:-.}" -benchtime "${BENCHTIME:-1s}" -count 1 -timeout 60m ./test/bench/... ./domain/conversation
+packages=(./test/bench/... ./test/integration/jobs ./domain/conversation)
+go test -p 1 -run '^$' -bench "${1:-.}" -benchtime "${BENCHTIME:-1s}" -count 1 -timeout 60m "${packages[@]}"

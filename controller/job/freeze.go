@@ -8,6 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/job"
@@ -76,7 +77,7 @@ func (l freezing) store(ctx context.Context, e *execution, input run.Input) erro
 // input returns what a Run is frozen to. A Workspace that is deleted needs no template: what its last run had suffices.
 func (l freezing) input(ctx context.Context, action string) (run.Input, error) {
 	if !l.o.DeletionTimestamp.IsZero() {
-		if last, found, err := l.lastInput(); found || err != nil {
+		if last, found, err := l.lastInput(ctx); found || err != nil {
 			if err != nil {
 				return run.Input{}, err
 			}
@@ -110,18 +111,23 @@ func (l freezing) fresh(ctx context.Context, action string) (run.Input, error) {
 	return input, nil
 }
 
-// lastInput returns the input of the last Run that held the lock; false if there is none.
-func (l freezing) lastInput() (run.Input, bool, error) {
+// lastInput returns the input of the last Run that held the lock, which the cache may not have; false if there is none.
+func (l freezing) lastInput(ctx context.Context) (run.Input, bool, error) {
 	var last *execution
 	for _, e := range l.runs {
-		if e.frozen() && e.published.Fence > 0 && (last == nil || e.published.Fence > last.published.Fence) {
+		if e.published.Fence > 0 && (last == nil || e.published.Fence > last.published.Fence) {
 			last = e
 		}
 	}
 	if last == nil {
 		return run.Input{}, false, nil
 	}
-	return convert.ToInput(last.JobRun)
+	o := &v1alpha1.JobRun{}
+	err := l.Reader.Get(ctx, client.ObjectKeyFromObject(last.JobRun), o)
+	if err != nil || o.UID != last.UID {
+		return run.Input{}, false, fmt.Errorf("cannot read the input of JobRun %s, the last one: %w: %v", last.Name, errUnread, err)
+	}
+	return convert.ToInput(o)
 }
 
 // limit notes the timeout of the Run that holds the lock once it has passed.

@@ -195,6 +195,9 @@ func (l holding) silence(ctx context.Context) (time.Duration, error) {
 	return m.watch.Silence(now), nil
 }
 
+// maxState is the size of the largest state that is kept as an orphan, in bytes.
+const maxState = 512 << 20
+
 // listen follows the signs of life of a claimant, and gives up one that is lost.
 func (l holding) listen(ctx context.Context, vanished bool) error {
 	lock := l.w.Lock
@@ -209,6 +212,10 @@ func (l holding) listen(ctx context.Context, vanished bool) error {
 	switch {
 	case lock.Safety.Expires() && e.Silence >= lock.Timing.Takeover():
 		what = "release the lock of"
+		if e.Uploaded, err = evidence.Uploaded(ctx, l.Store, string(l.o.UID), l.w, maxState); err != nil {
+			l.fail(fmt.Errorf("cannot read what fence %d has stored: %w", lock.Fence, err))
+			return nil
+		}
 		next, err = l.w.Expire(e)
 	case lock.Recovery.Reason == "" && (vanished || e.Silence >= lock.Timing.Lost):
 		next, err = l.w.Lose(e)

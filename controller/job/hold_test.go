@@ -1,7 +1,11 @@
 package job
 
 import (
+	"bytes"
 	"errors"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,7 +13,10 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/archive/state"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/evidence"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
 )
@@ -153,6 +160,33 @@ func TestExpire(t *testing.T) {
 	assert.Equal(t, v1alpha1.OutcomeUnknown, w.get("one").State.End.Outcome)
 	assert.Equal(t, "two", w.current().attempt.Run)
 	assert.Len(t, w.pods, 1, "what is left of the lost one is stopped")
+}
+
+// An archive whose end was lost with its keeper is an orphan when the lock of its run is released, and not collected as
+// what nobody needs; one that is not readable is left, and a store that does not answer is asked again (JOBS.md J6 and J9).
+func TestExpireKeepsWhatWasUploaded(t *testing.T) {
+	folder, packed := t.TempDir(), &bytes.Buffer{}
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "a"), []byte("late"), 0o600))
+	summary, err := state.Capture(packed, folder, state.Options{Limit: 1 << 20})
+	require.NoError(t, err)
+	for content, orphans := range map[string]int{packed.String(): 1, "no archive": 0} {
+		w := newWorld(t)
+		r := w.process()
+		w.idempotent()
+		w.run("one")
+		w.pass(r, 0)
+		w.claim()
+		w.pass(r, 0)
+		key := blob.Key{Workspace: string(w.workspace().UID), Fence: 1, Name: evidence.StatePrefix + "x"}
+		require.NoError(t, w.store.Put(t.Context(), key, strings.NewReader(content)))
+		w.pass(r, 4*time.Minute)
+		assert.Contains(t, w.of("one"), "Stalled Lost")
+		got := w.workspace().State.Orphans
+		require.Len(t, got, orphans)
+		if orphans > 0 {
+			assert.Equal(t, []string{key.String(), summary.Digest}, []string{got[0].Archive.Key, got[0].Archive.Digest})
+		}
+	}
 }
 
 // An executor that does not answer is no proof that a pod has gone, and a store that does not is none that nothing was

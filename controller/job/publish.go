@@ -66,8 +66,11 @@ func (l publication) publishWorkspace(ctx context.Context, old []metav1.Conditio
 	return nil
 }
 
-// publishRun writes the status of a Run if it differs.
+// publishRun writes the status of a Run if it differs. That of one that is settled does not, and the cache has not all of it.
 func (r *Reconciler) publishRun(ctx context.Context, o *v1alpha1.JobRun, s run.Status) error {
+	if settled(o) {
+		return nil
+	}
 	before := o.DeepCopy()
 	convert.SetRun(o, s, r.Now())
 	if equality.Semantic.DeepEqual(before.Status, o.Status) {

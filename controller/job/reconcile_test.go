@@ -120,3 +120,12 @@ func TestDeaths(t *testing.T) {
 	}
 	assert.Greater(t, deaths, 20)
 }
+
+// After an outage of any length a Workspace is looked at again within seconds: its run may wait for that.
+func TestRetries(t *testing.T) {
+	pauses := retries()
+	assert.Equal(t, 200*time.Millisecond, pauses.When(request()))
+	for range 30 {
+		assert.LessOrEqual(t, pauses.When(request()), 5*time.Second)
+	}
+}

@@ -26,11 +26,17 @@ const (
 // workers is how many Workspaces are reconciled at once.
 const workers = 8
 
-// firstRetry and lastRetry bound the pause before a reconcile that failed is tried again.
+// firstRetry and lastRetry bound the pause before a reconcile that failed is tried again: after an outage, what is left of
+// it counts for the time that a run may be stuck.
 const (
 	firstRetry = 200 * time.Millisecond
-	lastRetry  = time.Minute
+	lastRetry  = 5 * time.Second
 )
+
+// retries returns the pauses before a reconcile is tried again.
+func retries() workqueue.TypedRateLimiter[reconcile.Request] {
+	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry)
+}
 
 // SetupWithManager registers the reconciler with the manager; it runs on the replica that won the leader election.
 func (r *Reconciler) SetupWithManager(m manager.Manager) error {
@@ -43,7 +49,7 @@ func (r *Reconciler) SetupWithManager(m manager.Manager) error {
 	}
 	c, err := controller.New("jobworkspaces", m, controller.Options{
 		Reconciler: r, MaxConcurrentReconciles: workers,
-		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
+		RateLimiter: retries(),
 	})
 	if err != nil {
 		return fmt.Errorf("cannot make the controller: %w", err)

@@ -176,6 +176,15 @@ func (w *world) process() *Reconciler {
 		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.DeleteOption) error {
 			return write(func() error { return c.Delete(ctx, o, options...) })
 		},
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+			err := c.List(ctx, list, options...)
+			if runs, ok := list.(*v1alpha1.JobRunList); ok {
+				for i := range runs.Items {
+					_, _ = Cached(&runs.Items[i])
+				}
+			}
+			return err
+		},
 		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, options ...client.SubResourcePatchOption) error {
 			return write(func() error { return c.SubResource(sub).Patch(ctx, o, p, options...) })
 		},

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"time"
 )
 
 // Link is a TCP listener that forwards each connection to the first backend that accepts it, and can be cut.
@@ -14,6 +15,7 @@ type Link struct {
 
 	mu     sync.Mutex
 	cut    bool
+	delay  time.Duration
 	closed bool
 	turn   int
 	pairs  map[*pair]struct{}
@@ -61,6 +63,32 @@ func (l *Link) Mend() {
 	l.cut = l.closed
 }
 
+// Slow delays all that is forwarded from now on; 0 ends that.
+func (l *Link) Slow(delay time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.delay = delay
+}
+
+// lazy is a reader whose bytes come later while the link is slow.
+type lazy struct {
+	io.Reader
+
+	link *Link
+}
+
+// Read implements io.Reader.
+func (r lazy) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	r.link.mu.Lock()
+	delay := r.link.delay
+	r.link.mu.Unlock()
+	if delay > 0 {
+		<-time.After(delay)
+	}
+	return n, err
+}
+
 // OpenTo returns how many connections are forwarded to a backend.
 func (l *Link) OpenTo(backend string) (open int) {
 	l.mu.Lock()
@@ -102,7 +130,7 @@ func (l *Link) forward(client net.Conn) {
 	done := make(chan struct{}, 2)
 	for _, way := range [][2]net.Conn{{p.client, p.backend}, {p.backend, p.client}} {
 		go func() {
-			_, _ = io.Copy(way[0], way[1])
+			_, _ = io.Copy(way[0], lazy{way[1], l})
 			done <- struct{}{}
 		}()
 	}

@@ -66,4 +66,9 @@ func TestLink(t *testing.T) {
 
 	link.Mend()
 	assert.True(t, answers(dial()))
+
+	began := time.Now()
+	link.Slow(50 * time.Millisecond)
+	assert.True(t, answers(dial()))
+	assert.GreaterOrEqual(t, time.Since(began), 100*time.Millisecond, "there and back")
 }

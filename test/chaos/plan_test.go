@@ -2,6 +2,7 @@ package chaos_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -66,4 +67,20 @@ func TestTally(t *testing.T) {
 	assert.Equal(t, 2, tally.Count(chaos.AgentKilled))
 	assert.Equal(t, 3, tally.Faults(), "an end is no fault")
 	assert.Equal(t, "     3 faults\n     2 agent killed\n     1 etcd killed\n     1 relation ended", tally.String())
+}
+
+// The steps of a plan come at each moment of a run, and each outage ends.
+func TestMoments(t *testing.T) {
+	seen := map[chaos.Moment]int{}
+	for _, s := range steps(1, 700, []chaos.Share{{Kind: chaos.KeeperKilled, Times: 1}}) {
+		moment, after := s.Moment()
+		seen[moment]++
+		assert.Less(t, after, time.Second)
+		assert.Greater(t, s.Outage(time.Second), 200*time.Millisecond-1)
+		assert.LessOrEqual(t, s.Outage(time.Second), time.Second)
+	}
+	assert.Len(t, seen, int(chaos.Concluded)+1)
+	for moment, n := range seen {
+		assert.Greater(t, n, 50, moment)
+	}
 }

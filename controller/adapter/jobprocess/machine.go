@@ -131,7 +131,7 @@ func (m *Machine) Look(_ context.Context, n executor.Name) (executor.Sight, erro
 	if !a.there(startedName) {
 		return executor.Sight{}, nil
 	}
-	keeper, shim, err := a.alive()
+	over, err := a.over()
 	if err != nil {
 		return executor.Sight{}, err
 	}
@@ -140,8 +140,34 @@ func (m *Machine) Look(_ context.Context, n executor.Name) (executor.Sight, erro
 		return executor.Sight{}, err
 	}
 	return executor.Sight{
-		Pod: run.Pod{Made: true, Stopped: ended != nil, Where: where()}, Claimant: claimant(n), Over: !keeper && !shim,
+		Pod: run.Pod{Made: true, Stopped: ended != nil, Where: where()}, Claimant: claimant(n), Over: over,
 	}, nil
+}
+
+// over reports whether nothing comes of the attempt any more. Nothing starts another keeper: without one, a shim that was
+// not let start waits in vain.
+func (a attempt) over() (bool, error) {
+	keeper, shim, err := a.alive()
+	switch {
+	case err != nil, !keeper && !shim:
+		return err == nil, err
+	case keeper:
+		return false, a.relieve(shim)
+	}
+	start, err := a.exchange().ReadStart()
+	return start == nil, err
+}
+
+// relieve stops a keeper whose shim ended before it started the program, as a kubelet does with the sidecars of a container
+// that has ended: it would wait for ever.
+func (a attempt) relieve(shim bool) error {
+	if shim || a.exists(shimProcess) {
+		return nil // it marks itself as alive a moment after its start
+	}
+	if started, err := a.exchange().ReadStarted(); started != nil || err != nil {
+		return err
+	}
+	return a.signal(keeperProcess, syscall.SIGTERM)
 }
 
 // alive reports which of the processes live.

@@ -113,6 +113,16 @@ func (m *Machine) start(a attempt, process string, args, env []string, lock *os.
 	return os.WriteFile(a.path(process+".pid"), []byte(strconv.Itoa(c.Process.Pid)), 0o600)
 }
 
+// exists reports whether a process is there that was started for the attempt, which its command line names.
+func (a attempt) exists(process string) bool {
+	pid, err := os.ReadFile(a.path(process + ".pid"))
+	if err != nil {
+		return false
+	}
+	line, err := os.ReadFile(filepath.Join("/proc", string(pid), "cmdline"))
+	return err == nil && strings.Contains(string(line), string(a))
+}
+
 // signal sends a signal to a process that lives.
 func (a attempt) signal(process string, s syscall.Signal) error {
 	text, err := os.ReadFile(a.path(process + ".pid"))

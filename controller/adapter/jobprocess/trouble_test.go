@@ -2,6 +2,8 @@ package jobprocess
 
 import (
 	"os"
+	"os/exec"
+	"strconv"
 	"syscall"
 	"testing"
 
@@ -109,4 +111,54 @@ func TestUnnotedStart(t *testing.T) {
 	require.NoError(t, os.WriteFile(a.path("work/go"), nil, 0o600))
 	b.eventually(func() bool { return b.sight().Over }, "it ends")
 	assert.Equal(t, "up", b.read("state/out"))
+}
+
+// An attempt whose keeper ended before the program could start is over, although its shim still waits for it (JOBS.md J10).
+func TestKeeperGone(t *testing.T) {
+	b := newBench(t, `echo up >> "$ORCON_STATE/out"`)
+	a := b.of(b.at.Name)
+	require.NoError(t, os.MkdirAll(string(a), 0o700))
+	keeper, err := os.Create(a.path(lockName))
+	require.NoError(t, err)
+	require.NoError(t, syscall.Flock(int(keeper.Fd()), syscall.LOCK_EX))
+	require.NoError(t, b.Start(t.Context(), b.at), "it takes this process for the keeper")
+	b.eventually(func() bool {
+		alive, err := a.exchange().Shim().Alive()
+		return alive && err == nil
+	}, "the shim waits")
+	assert.False(t, b.sight().Over)
+	require.NoError(t, keeper.Close())
+	b.eventually(func() bool { return b.sight().Over }, "no keeper will come")
+	require.NoError(t, b.Remove(t.Context(), b.at.Name))
+	b.eventually(func() bool { return !a.there(".") }, "it is gone")
+}
+
+// A keeper whose shim was killed before the program was started is stopped, as a kubelet stops the sidecars of a container
+// that has ended: it would wait for ever (JOBS.md J6).
+func TestShimGone(t *testing.T) {
+	b := newBench(t, `echo up >> "$ORCON_STATE/out"`)
+	a := b.of(b.at.Name)
+	require.NoError(t, os.MkdirAll(string(a), 0o700))
+	lock, err := os.Create(a.path(lockName))
+	require.NoError(t, err)
+	defer lock.Close()
+	require.NoError(t, syscall.Flock(int(lock.Fd()), syscall.LOCK_EX))
+	keeper := exec.CommandContext(t.Context(), "sleep", "60")
+	require.NoError(t, keeper.Start())
+	require.NoError(t, os.WriteFile(a.path(keeperProcess+".pid"), []byte(strconv.Itoa(keeper.Process.Pid)), 0o600))
+	ended := make(chan struct{})
+	go func() { _ = keeper.Wait(); close(ended) }()
+	require.NoError(t, b.Start(t.Context(), b.at))
+	stopped := func() bool {
+		assert.False(t, b.sight().Over)
+		select {
+		case <-ended:
+			return true
+		default:
+			return false
+		}
+	}
+	assert.False(t, stopped())
+	require.NoError(t, a.signal(shimProcess, syscall.SIGKILL))
+	b.eventually(stopped, "the keeper is stopped")
 }

@@ -9,6 +9,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/golang/glog"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/archive/state"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
 )
@@ -17,6 +20,8 @@ import (
 const (
 	ClaimantName     = "claimant"
 	GenerationPrefix = "generation-"
+	// StatePrefix begins the names of archives.
+	StatePrefix = "state-"
 	// RunName is that of the manifest of the Run that held the lock last with the fence.
 	RunName = "run"
 )
@@ -38,6 +43,52 @@ func Claimant(ctx context.Context, store blob.Store, uid string, fence int64) (s
 	}
 	text, err := io.ReadAll(io.LimitReader(in, maxClaimant))
 	return string(text), errors.Join(err, in.Close())
+}
+
+// Uploaded returns the newest archive of the hold, if no end or checkpoint has named it; the zero value for none. One that has
+// not the form that a capture writes, or is larger than the limit, is left.
+func Uploaded(ctx context.Context, store blob.Store, uid string, w workspace.Workspace, limit int64) (workspace.Blob, error) {
+	if !w.Lock.Held() {
+		return workspace.Blob{}, nil
+	}
+	all, err := store.Below(ctx, uid, w.Lock.Fence, StatePrefix)
+	if err != nil || len(all) == 0 {
+		return workspace.Blob{}, err
+	}
+	key := slices.MaxFunc(all, func(a, b blob.Info) int { return a.Stored.Compare(b.Stored) }).Key
+	if w.Names(key.String()) {
+		return workspace.Blob{}, nil
+	}
+	in, err := store.Get(ctx, key)
+	if err != nil {
+		return workspace.Blob{}, err
+	}
+	defer in.Close() //nolint:errcheck // it is only read
+	archive := &download{in: in}
+	summary, err := state.Verify(archive, limit)
+	if archive.err != nil {
+		return workspace.Blob{}, fmt.Errorf("cannot read archive %s: %w", key, archive.err)
+	}
+	if err != nil {
+		glog.Warningf("archive %s of %s is not kept: %v", key, w.Name, err)
+		return workspace.Blob{}, nil
+	}
+	return workspace.Blob{Digest: summary.Digest, Key: key.String(), Fence: key.Fence}, nil
+}
+
+// download remembers an error of its store, which the content has not caused.
+type download struct {
+	in  io.Reader
+	err error
+}
+
+// Read implements io.Reader.
+func (r *download) Read(p []byte) (int, error) {
+	n, err := r.in.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		r.err = err
+	}
+	return n, err
 }
 
 // Extent returns how far the store reaches for a Workspace. A generation that the Workspace does not know was recorded below

@@ -1,24 +1,17 @@
 package people
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"strings"
-
-	"github.com/golang/glog"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/archive/state"
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/evidence"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
 )
-
-// statePrefix begins the names of archives in the store.
-const statePrefix = "state-"
 
 // received is an archive in a temporary file, in the form that a capture writes.
 type received struct {
@@ -48,7 +41,7 @@ func (a *API) receive(in io.Reader) (received, error) {
 		got.remove()
 		return received{}, unreadable(err)
 	}
-	got.name = statePrefix + hex.EncodeToString(digest.Sum(nil)) + ".tar.zst"
+	got.name = evidence.StatePrefix + hex.EncodeToString(digest.Sum(nil)) + ".tar.zst"
 	return got, nil
 }
 
@@ -67,40 +60,4 @@ func unreadable(err error) error {
 func (r received) remove() {
 	_ = r.file.Close() // it is only read
 	_ = os.Remove(r.file.Name())
-}
-
-// uploaded returns the last archive that the store holds of a hold, if nothing names it: that of an end whose message was
-// lost. The zero value means that there is none.
-func (a *API) uploaded(ctx context.Context, uid string, w workspace.Workspace) (workspace.Blob, error) {
-	if !w.Lock.Held() {
-		return workspace.Blob{}, nil
-	}
-	all, err := a.Store.List(ctx, uid)
-	if err != nil {
-		return workspace.Blob{}, err
-	}
-	var last blob.Info
-	for _, one := range all {
-		if one.Key.Fence == w.Lock.Fence && strings.HasPrefix(one.Key.Name, statePrefix) && one.Stored.After(last.Stored) {
-			last = one
-		}
-	}
-	if key := last.Key; key.Name == "" || w.Names(key.String()) {
-		return workspace.Blob{}, nil
-	}
-	in, err := a.Store.Get(ctx, last.Key)
-	if err != nil {
-		return workspace.Blob{}, err
-	}
-	defer in.Close() //nolint:errcheck // it is only read
-	got, err := a.receive(in)
-	if errors.Is(err, errUnreadable) || errors.Is(err, state.ErrTooLarge) {
-		glog.Warningf("archive %s of %s is not kept: %v", last.Key, w.Name, err)
-		return workspace.Blob{}, nil
-	}
-	if err != nil {
-		return workspace.Blob{}, err
-	}
-	defer got.remove()
-	return workspace.Blob{Digest: got.Digest, Key: last.Key.String(), Fence: last.Key.Fence}, nil
 }

@@ -75,7 +75,7 @@ func (a *API) decided(ctx context.Context, uid string, w workspace.Workspace, d 
 	if d.Remedy == people.Rollback {
 		return w.Rollback(d.To, d.Generation, by, extent)
 	}
-	uploaded, err := a.uploaded(ctx, uid, w)
+	uploaded, err := evidence.Uploaded(ctx, a.Store, uid, w, a.Limits.State)
 	if err != nil {
 		return w, err
 	}

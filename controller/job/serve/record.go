@@ -18,7 +18,7 @@ import (
 const (
 	claimantName     = evidence.ClaimantName
 	generationPrefix = evidence.GenerationPrefix
-	statePrefix      = "state-"
+	statePrefix      = evidence.StatePrefix
 )
 
 // record records who claims a fence, once.

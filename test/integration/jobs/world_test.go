@@ -97,7 +97,7 @@ func newWorld(t *testing.T, script string, change ...func(*v1alpha1.JobWorkspace
 var defined sync.Mutex //nolint:gochecknoglobals // the cluster is shared
 
 // define applies the definitions.
-func define(t *testing.T, c *controlplane.Cluster) {
+func define(t testing.TB, c *controlplane.Cluster) {
 	t.Helper()
 	defined.Lock()
 	defer defined.Unlock()

@@ -27,6 +27,8 @@ type Store struct {
 	lock *os.File
 	// structure is held while folders are made and removed.
 	structure sync.Mutex
+	// durable has folders whose names, and those of the folders above, no power failure can lose.
+	durable map[string]bool
 }
 
 // Open returns the store of a folder, which is made if it is not there. Another process that has it open is an error.
@@ -38,7 +40,7 @@ func Open(folder string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the blob store: %w", err)
 	}
-	s := &Store{root: root}
+	s := &Store{root: root, durable: map[string]bool{}}
 	if err := s.prepare(); err != nil {
 		return nil, fmt.Errorf("cannot open the blob store %s: %w", folder, errors.Join(err, s.Close()))
 	}
@@ -137,6 +139,8 @@ func (s *Store) settle(key blob.Key, content io.ReadSeeker) error {
 	if err := blob.Settle(key, stored, content); err != nil {
 		return err
 	}
+	s.structure.Lock()
+	defer s.structure.Unlock()
 	return s.syncPath(key.String())
 }
 
@@ -215,19 +219,30 @@ func (s *Store) Delete(ctx context.Context, key blob.Key) error {
 		if err != nil {
 			return fmt.Errorf("cannot delete the folder of blob %s: %w", key, err)
 		}
+		delete(s.durable, folder)
 	}
 	return nil
 }
 
-// syncPath makes the folders above a file durable, from the top.
+// maxDurable is how many folders are remembered as durable.
+const maxDurable = 4096
+
+// syncPath makes the name of a blob durable: in its folder, and the names of the folders above once. The caller holds
+// structure.
 func (s *Store) syncPath(name string) error {
 	fence := path.Dir(name)
-	for _, folder := range []string{".", path.Dir(fence), fence} {
-		if err := s.sync(folder); err != nil {
-			return err
+	if !s.durable[fence] {
+		for _, folder := range []string{".", path.Dir(fence)} {
+			if err := s.sync(folder); err != nil {
+				return err
+			}
 		}
+		if len(s.durable) >= maxDurable {
+			clear(s.durable)
+		}
+		s.durable[fence] = true
 	}
-	return nil
+	return s.sync(fence)
 }
 
 func (s *Store) sync(folder string) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -13,15 +14,23 @@ import (
 // indexUID is the index of objects by their UID.
 const indexUID = "metadata.uid"
 
-// Index has caches find JobWorkspaces and JobRuns by their UID.
+// Index has caches find JobWorkspaces by their UID, and JobRuns that have not ended.
 func Index(ctx context.Context, indexer client.FieldIndexer) error {
-	uid := func(o client.Object) []string { return []string{string(o.GetUID())} }
 	for _, kind := range []client.Object{&v1alpha1.JobWorkspace{}, &v1alpha1.JobRun{}} {
-		if err := indexer.IndexField(ctx, kind, indexUID, uid); err != nil {
+		if err := indexer.IndexField(ctx, kind, indexUID, uidOf); err != nil {
 			return fmt.Errorf("cannot index the kinds of runs, whose definitions must be in the cluster: %w", err)
 		}
 	}
 	return nil
+}
+
+// uidOf returns the UID of an object for the index; none of a JobRun that has ended: most are such, and an index has a map
+// for each.
+func uidOf(o client.Object) []string {
+	if r, is := o.(*v1alpha1.JobRun); is && len(r.Finalizers) == 0 && r.State != nil && r.State.End != nil {
+		return nil
+	}
+	return []string{string(o.GetUID())}
 }
 
 // Objects reads objects of runs.
@@ -47,11 +56,16 @@ func (o Objects) workspace(ctx context.Context, uid string) (*v1alpha1.JobWorksp
 // run returns the JobRun with a UID.
 func (o Objects) run(ctx context.Context, uid string) (*v1alpha1.JobRun, error) {
 	var found v1alpha1.JobRunList
-	if err := o.find(ctx, uid, &found); err != nil || len(found.Items) == 0 {
+	err := o.find(ctx, uid, &found)
+	if err == nil && len(found.Items) == 0 { // a late message of one that has ended
+		err = o.Cache.List(ctx, &found, client.UnsafeDisableDeepCopy)
+	}
+	at := slices.IndexFunc(found.Items, func(r v1alpha1.JobRun) bool { return string(r.UID) == uid })
+	if err != nil || at < 0 {
 		return nil, missing("JobRun", uid, err)
 	}
 	var r v1alpha1.JobRun
-	err := o.Live.Get(ctx, client.ObjectKeyFromObject(&found.Items[0]), &r)
+	err = o.Live.Get(ctx, client.ObjectKeyFromObject(&found.Items[at]), &r)
 	if err != nil || string(r.UID) != uid {
 		return nil, missing("JobRun", uid, err)
 	}

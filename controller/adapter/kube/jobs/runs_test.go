@@ -112,3 +112,16 @@ func TestRunWithoutWorkspace(t *testing.T) {
 	_, err = Runs{Objects: newWorld(t, r).objects()}.Get(t.Context(), "gone")
 	require.ErrorIs(t, err, errUnknown)
 }
+
+// A JobRun that has ended is not in the index, and is found all the same: a late message of it may still come.
+func TestEnded(t *testing.T) {
+	_, w, r, _ := shop(t)
+	r.Finalizers, r.State.End = nil, &v1alpha1.JobRunEnd{Phase: "Lost", Reason: "Lost", Outcome: v1alpha1.OutcomeUnknown}
+	assert.Empty(t, uidOf(r))
+	assert.Equal(t, []string{"w-uid"}, uidOf(w))
+	got, err := newWorld(t, w, r).objects().run(t.Context(), "r-uid")
+	require.NoError(t, err)
+	assert.Equal(t, r.Name, got.Name)
+	r.Finalizers = []string{v1alpha1.Finalizer}
+	assert.Equal(t, []string{"r-uid"}, uidOf(r))
+}

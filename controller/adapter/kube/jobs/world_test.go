@@ -41,7 +41,7 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 	w := &world{reviews: map[string]authenticationv1.TokenReviewStatus{}}
 	uid := func(o client.Object) []string { return []string{string(o.GetUID())} }
 	w.Client = fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).
-		WithIndex(&v1alpha1.JobWorkspace{}, indexUID, uid).WithIndex(&v1alpha1.JobRun{}, indexUID, uid).
+		WithIndex(&v1alpha1.JobWorkspace{}, indexUID, uid).WithIndex(&v1alpha1.JobRun{}, indexUID, uidOf).
 		WithInterceptorFuncs(interceptor.Funcs{Create: w.create, Get: w.get, Patch: w.patch, Delete: w.delete}).Build()
 	return w
 }
