@@ -105,7 +105,6 @@ func TestFrozenSafety(t *testing.T) {
 func TestStore(t *testing.T) {
 	w := newWorld(t)
 	r := w.process()
-	w.pass(r, 0)
 	w.broken = errors.New("connection refused")
 	w.run("one")
 	_ = w.live(r)

@@ -14,11 +14,12 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/archive/state"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/evidence"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
 )
 
 // statePrefix begins the names of archives in the store.
-const statePrefix = "state-"
+const statePrefix = evidence.StatePrefix
 
 // received is an archive in a temporary file, in the form that a capture writes.
 type received struct {

@@ -80,7 +80,7 @@ func (a *API) decided(ctx context.Context, uid string, w workspace.Workspace, d 
 		return w, err
 	}
 	if d.Remedy == people.StoreNewest || d.Remedy == people.StoreIgnore {
-		newest, err := serve.Records{Store: a.Store}.Newest(ctx, uid)
+		newest, _, err := evidence.Newest(ctx, a.Store, uid)
 		if err != nil {
 			return w, err
 		}
