@@ -104,7 +104,8 @@ func (l leaving) letGo(ctx context.Context) error {
 // deletion describes the deletion of a Workspace, and reports whether its destroy run is there.
 func (l leaving) deletion(ctx context.Context) (d run.Deletion, begun bool, err error) {
 	d = run.Deletion{Now: l.Now(), Confirmed: l.o.Annotations[v1alpha1.ConsentKey] == v1alpha1.ConsentDestroy}
-	d.Destroy = l.o.Spec.DeletionPolicy == v1alpha1.DeletionPolicyDestroy && l.w.Last.Fence > 0
+	made := l.w.Last.Fence > 0 || l.w.State.Digest != "" // by a run, or before it was pushed or adopted
+	d.Destroy = l.o.Spec.DeletionPolicy == v1alpha1.DeletionPolicyDestroy && made
 	stalled := meta.FindStatusCondition(l.o.Status.Conditions, string(condition.Stalled))
 	d.Waiting = stalled != nil && stalled.Status == metav1.ConditionTrue && stalled.Reason == string(run.AwaitConsent)
 	if d.Namespace, err = l.going(ctx, l.name.Namespace); err != nil {

@@ -40,8 +40,8 @@ func Claimant(ctx context.Context, store blob.Store, uid string, fence int64) (s
 }
 
 // Extent returns how far the store reaches for a Workspace. A generation that the Workspace does not know was recorded below
-// its fence, or after a higher one was claimed: so all blobs are listed only where a person has to decide. What earlier
-// ones of its name left counts for one that has used no fence.
+// its fence, or after a higher one was claimed: so all blobs are listed only where a person has to decide. What the
+// last one of its name left counts for one that has used no fence.
 func Extent(ctx context.Context, store blob.Store, uid string, w workspace.Workspace) (workspace.Extent, error) {
 	var e workspace.Extent
 	if w.Fence == 0 {
@@ -49,10 +49,9 @@ func Extent(ctx context.Context, store blob.Store, uid string, w workspace.Works
 		if err != nil {
 			return e, err
 		}
-		for _, l := range left {
-			if l.Waits() && l.UID != uid {
-				e.Left = max(e.Left, l.Generation)
-			}
+		left = slices.DeleteFunc(left, func(l Left) bool { return l.UID == uid })
+		if len(left) > 0 && left[0].Waits() { // what the last one decided counts for those before it
+			e.Left = left[0].Generation
 		}
 	}
 	fences, err := store.Fences(ctx, uid)

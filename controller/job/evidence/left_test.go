@@ -1,8 +1,11 @@
 package evidence_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -18,11 +21,11 @@ import (
 func TestLeft(t *testing.T) {
 	store, err := directory.Open(t.TempDir())
 	require.NoError(t, err)
+	archive := workspace.Blob{Digest: "d", Key: "one/k", Fence: 2}
 	for _, l := range []evidence.Left{
-		{Name: "shop/db", UID: "one", Generation: 4, Archive: workspace.Blob{Digest: "d", Key: "one/k", Fence: 2}},
-		{Name: "shop/db", UID: "two", Generation: 9, Archive: workspace.Blob{Digest: "d", Key: "two/k", Fence: 7}, Destroyed: true},
-		{Name: "shop/db", UID: "three", Generation: 8},
-		{Name: "shop/web", UID: "four", Generation: 7, Archive: workspace.Blob{Digest: "d", Key: "four/k", Fence: 2}},
+		{Name: "shop/db", UID: "one", Generation: 4, Archive: archive},
+		{Name: "shop/destroyed", UID: "two", Generation: 9, Archive: archive, Destroyed: true},
+		{Name: "shop/empty", UID: "three", Generation: 8},
 	} {
 		require.NoError(t, evidence.Leave(t.Context(), store, l))
 		l.Destroyed = !l.Destroyed
@@ -36,14 +39,31 @@ func TestLeft(t *testing.T) {
 	assert.Equal(t, int64(4), extent("new", workspace.Workspace{Name: "shop/db"}))
 	assert.Zero(t, extent("new", workspace.Workspace{Name: "shop/db", Fence: 1}), "it was decided")
 	assert.Zero(t, extent("one", workspace.Workspace{Name: "shop/db"}), "it is not gone: its object was restored")
-	assert.Zero(t, extent("new", workspace.Workspace{Name: "shop/none"}))
+	for _, name := range []string{"shop/destroyed", "shop/empty", "shop/none"} {
+		assert.Zero(t, extent("new", workspace.Workspace{Name: name}), name)
+	}
 	all, err := evidence.LeftBy(t.Context(), store, "shop/db")
 	require.NoError(t, err)
-	require.Len(t, all, 3)
-	for _, l := range all {
-		require.NoError(t, evidence.Forget(t.Context(), store, l))
-	}
+	require.Len(t, all, 1)
+	require.NoError(t, evidence.Forget(t.Context(), store, all[0]))
 	assert.Zero(t, extent("new", workspace.Workspace{Name: "shop/db"}))
+}
+
+// Of several Workspaces of a name the last one counts: what it destroyed, an earlier one had left to it.
+func TestLastLeft(t *testing.T) {
+	folder := t.TempDir()
+	store, err := directory.Open(folder)
+	require.NoError(t, err)
+	archive := workspace.Blob{Digest: "d", Key: "one/k", Fence: 2}
+	require.NoError(t, evidence.Leave(t.Context(), store, evidence.Left{Name: "shop/db", UID: "b", Generation: 4, Archive: archive}))
+	files, err := filepath.Glob(filepath.Join(folder, "left-*", "*", "b"))
+	require.NoError(t, err)
+	require.Len(t, files, 1)
+	require.NoError(t, os.Chtimes(files[0], time.Time{}, time.Now().Add(-time.Hour)))
+	require.NoError(t, evidence.Leave(t.Context(), store, evidence.Left{Name: "shop/db", UID: "c", Generation: 6, Archive: archive, Destroyed: true}))
+	e, err := evidence.Extent(t.Context(), store, "new", workspace.Workspace{Name: "shop/db"})
+	require.NoError(t, err)
+	assert.Zero(t, e.Left)
 }
 
 // What went without a record is found by its newest generation and its last manifest.

@@ -22,6 +22,9 @@ func (a *API) state(w http.ResponseWriter, r *http.Request, c call) error {
 	if err != nil {
 		return err
 	}
+	if from := r.URL.Query().Get(people.LeftBy); from != "" {
+		return a.left(w, r, c, uid, from)
+	}
 	if chosen := r.URL.Query().Get(people.Archive); chosen != "" {
 		return a.pull(w, r, c, uid, chosen)
 	}
