@@ -32,6 +32,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kubejob"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/collection"
 )
 
 // name is that of the Deployment, of the Service and of the Lease.
@@ -79,6 +80,7 @@ func newController(ctx context.Context, cfg *rest.Config, s settings) (*controll
 	c.renewals = signs{jobs.Renewals{Live: c.manager.GetAPIReader(), Writer: c.manager.GetClient(), Namespace: s.namespace}}
 	err = errors.Join(c.addReconciler(), c.manager.Add(c.source), c.manager.Add(c.trust), c.manager.Add(c.server()),
 		c.manager.Add(every(sweepEvery, func(ctx context.Context) error { return c.renewals.Sweep(ctx, time.Now()) })),
+		c.manager.Add(every(collectEvery, c.collector().Collect)),
 		c.manager.Add(every(refreshEvery, c.executor.Refresh)),
 		c.manager.Add(every(registerEvery, aggregation.Registration{Client: c.manager.GetClient(), Bundle: c.trust.Bundle}.Refresh)))
 	if err != nil {
@@ -95,6 +97,11 @@ func (c *controller) addReconciler() error {
 		Events: c.manager.GetEventRecorder(name), Now: time.Now, Clock: func() time.Duration { return time.Since(begun) }, Home: c.namespace,
 	}
 	return r.SetupWithManager(c.manager)
+}
+
+// collector returns what deletes from the store what nothing needs.
+func (c *controller) collector() *collection.Collector {
+	return &collection.Collector{Reader: c.manager.GetAPIReader(), Store: c.blobs, Events: c.manager.GetEventRecorder(name), Now: time.Now}
 }
 
 // signs has the renewals of Runs in the words of the reconciler.
@@ -151,6 +158,8 @@ func (c *controller) health() map[string]http.Handler {
 const (
 	// sweepEvery is how often old renewals are deleted.
 	sweepEvery = time.Hour
+	// collectEvery is how often the store is gone through: nothing goes that is younger than a day.
+	collectEvery = 6 * time.Hour
 	// refreshEvery is how often pods of runs get other certificates to trust: a new authority signs ten minutes after it was
 	// published, and the kubelet takes two to show a change.
 	refreshEvery = 2 * time.Minute
