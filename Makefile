@@ -17,7 +17,7 @@ release: ## Build what is published into dist/release/ (VERSION=v0.1.0-rc.1 REGI
 test: ## Everything that must hold (stages: make test ONLY="unit lint")
 	scripts/test.sh $(ONLY)
 
-demo: ## The story on a real cluster (KEEP=1 leaves it up; NAME=…; CONTEXT=… uses a cluster of yours)
+demo: ## The story on a real cluster (KEEP=1 leaves it up; STORY=jobs; NAME=…; CONTEXT=… uses a cluster of yours)
 	scripts/demo.sh
 
 lint: ## Check style (FIX=1 repairs what can be)

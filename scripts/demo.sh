@@ -3,6 +3,8 @@
 #
 #   make demo                  starts a cluster on this machine, installs Orcon, tells the
 #                              story, removes everything
+#   make demo STORY=jobs       tells that of stateful runs instead, as root: what they leave,
+#                              and what happens to one that is cut off
 #   make demo KEEP=1           leaves the cluster up and says how to look around
 #   make demo NAME=mine        names the cluster, so that several demos can be up at a time
 #   make demo CONTEXT=staging  uses the cluster of a context of your kubeconfig, and leaves
@@ -39,12 +41,24 @@ ns=k8s-tengu-test
 # The name of the deployment that holds Orcon, where the cluster is not the demo's.
 release=orcon-demo
 images=(relation-agent relations-mutating-webhook relations-controller)
+story=${STORY:-relations}
 settings=(${REGISTRY:+--set "registry=$REGISTRY"} ${TAG:+--set "tag=$TAG"})
 work=$(mktemp -d)
 form=node
 [ "$(id -u)" -eq 0 ] || form=control-plane
 [ -z "$context" ] || form=context
 delay=''
+case $story in
+  relations) ;;
+  jobs)
+    [ "$form" = node ] || die 'STORY=jobs needs a node of its own' 'run it as root, without CONTEXT'
+    images+=(job-controller job-runner)
+    ns=runs
+    # shellcheck source=scripts/story-jobs.sh
+    . scripts/story-jobs.sh
+    ;;
+  *) die "unknown STORY=$story" 'use relations or jobs' ;;
+esac
 
 # finish removes what this run has started on every way out, unless it is to be
 # kept; never what another run has started.
@@ -135,6 +149,11 @@ explain() {
 kept() {
   heading 'Left up, as asked. To look around:'
   printf '  export PATH=%s:%s KUBECONFIG=%s\n' "$root/bin" "\$PATH" "$(cluster kubeconfig --name "$name" --file)"
+  if [ "$story" = jobs ]; then
+    printf '  kubectl -n %s get jobworkspaces,jobruns,pods\n' "$ns"
+    printf 'To remove it:\n  %s down --name %s\n' "$root/bin/cluster" "$name"
+    return
+  fi
   printf '  kubectl -n %s get relations,relatedapplications,pods\n' "$ns"
   if [ "$form" = node ]; then
     printf '  kubectl -n %s exec -it deploy/sleep -- sh\n' "$ns"
@@ -337,7 +356,9 @@ alone
 build
 start
 install_orcon
-if [ "$form" = control-plane ]; then
+if [ "$story" = jobs ]; then
+  story_jobs
+elif [ "$form" = control-plane ]; then
   story_objects
   heading 'Done, as far as it goes without root'
 else

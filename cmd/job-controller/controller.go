@@ -24,7 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob/sealed"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/certificate"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/aggregation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/installation"
@@ -32,6 +32,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kubejob"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/collection"
 )
 
 // name is that of the Deployment, of the Service and of the Lease.
@@ -44,7 +45,7 @@ type controller struct {
 	manager manager.Manager
 	source  certificate.Source
 	trust   *certificate.Live
-	blobs   blob.Store
+	blobs   *sealed.Store
 	close   func() error
 	// executor carries out attempts, and renewals are the signs of life of their claimants.
 	executor *kubejob.Jobs
@@ -69,7 +70,10 @@ func newController(ctx context.Context, cfg *rest.Config, s settings) (*controll
 	if err := jobs.Index(ctx, c.manager.GetFieldIndexer()); err != nil {
 		return nil, err
 	}
-	if c.blobs, c.close, err = s.open(ctx, c.manager.GetAPIReader(), s.namespace, s.received); err != nil {
+	c.blobs, c.close, err = s.open(ctx, surroundings{
+		reader: c.manager.GetAPIReader(), writer: c.manager.GetClient(), namespace: s.namespace, folder: s.received, exempt: c.exempt,
+	})
+	if err != nil {
 		return nil, err
 	}
 	c.executor = &kubejob.Jobs{
@@ -79,6 +83,7 @@ func newController(ctx context.Context, cfg *rest.Config, s settings) (*controll
 	c.renewals = signs{jobs.Renewals{Live: c.manager.GetAPIReader(), Writer: c.manager.GetClient(), Namespace: s.namespace}}
 	err = errors.Join(c.addReconciler(), c.manager.Add(c.source), c.manager.Add(c.trust), c.manager.Add(c.server()),
 		c.manager.Add(every(sweepEvery, func(ctx context.Context) error { return c.renewals.Sweep(ctx, time.Now()) })),
+		c.manager.Add(every(collectEvery, c.collector().Collect)),
 		c.manager.Add(every(refreshEvery, c.executor.Refresh)),
 		c.manager.Add(every(registerEvery, aggregation.Registration{Client: c.manager.GetClient(), Bundle: c.trust.Bundle}.Refresh)))
 	if err != nil {
@@ -91,10 +96,30 @@ func newController(ctx context.Context, cfg *rest.Config, s settings) (*controll
 func (c *controller) addReconciler() error {
 	begun := time.Now()
 	r := &job.Reconciler{
+		Ready:  c.ready,
 		Client: c.manager.GetClient(), Reader: c.manager.GetAPIReader(), Executor: c.executor, Store: c.blobs, Signs: c.renewals,
 		Events: c.manager.GetEventRecorder(name), Now: time.Now, Clock: func() time.Duration { return time.Since(begun) }, Home: c.namespace,
 	}
 	return r.SetupWithManager(c.manager)
+}
+
+// ready returns why states cannot be stored.
+func (c *controller) ready(ctx context.Context) error {
+	if c.encryption == encryptionDisabled {
+		return nil
+	}
+	return c.blobs.Check(ctx)
+}
+
+// exempt reports that the states of a Workspace are stored in plain, by its own choice. What the cache does not have is not.
+func (c *controller) exempt(ctx context.Context, uid string) bool {
+	spec, err := jobs.Objects{Cache: c.manager.GetCache()}.Spec(ctx, uid)
+	return err == nil && spec.State != nil && spec.State.Encryption == encryptionDisabled
+}
+
+// collector returns what deletes from the store what nothing needs.
+func (c *controller) collector() *collection.Collector {
+	return &collection.Collector{Reader: c.manager.GetAPIReader(), Store: c.blobs, Events: c.manager.GetEventRecorder(name), Now: time.Now}
 }
 
 // signs has the renewals of Runs in the words of the reconciler.
@@ -122,7 +147,7 @@ func (c *controller) newManager(cfg *rest.Config) (manager.Manager, error) {
 	if err := errors.Join(clientscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
 		return nil, fmt.Errorf("cannot register kinds: %w", err)
 	}
-	uncached := []client.Object{&corev1.Pod{}, &corev1.Event{}, &corev1.Namespace{}, &batchv1.Job{}, &coordinationv1.Lease{}}
+	uncached := []client.Object{&corev1.Pod{}, &corev1.Secret{}, &corev1.Event{}, &corev1.Namespace{}, &batchv1.Job{}, &coordinationv1.Lease{}}
 	m, err := ctrl.NewManager(cfg, manager.Options{
 		Scheme: scheme,
 		Cache: cache.Options{
@@ -154,6 +179,8 @@ func (c *controller) health() map[string]http.Handler {
 const (
 	// sweepEvery is how often old renewals are deleted.
 	sweepEvery = time.Hour
+	// collectEvery is how often the store is gone through: nothing goes that is younger than a day.
+	collectEvery = 6 * time.Hour
 	// refreshEvery is how often pods of runs get other certificates to trust: a new authority signs ten minutes after it was
 	// published, and the kubelet takes two to show a change.
 	refreshEvery = 2 * time.Minute

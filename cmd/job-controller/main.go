@@ -33,7 +33,8 @@ Examples:
     -s3Endpoint https://s3.example.org -s3Bucket states -s3AccessKeyFile /s3/access -s3SecretKeyFile /s3/secret
 
 States are stored in a directory, for one replica, or in a bucket that has the S3 API, for several.
-Without -keys they are not encrypted: all that can read the directory or the bucket can read them.
+They are encrypted by the keys of Secret job-controller-keys, which is made at the first start, or by those of -keys. Keep
+a copy of the keys elsewhere: without them no state can be read.
 
 Flags:
 `

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/golang/glog"
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -17,6 +18,8 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob/directory"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob/s3"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob/sealed"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/jobs"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
 )
 
 // store are the flags of the store.
@@ -24,9 +27,17 @@ type store struct {
 	directory                        string
 	endpoint, bucket, prefix, region string
 	accessKeyFile, secretKeyFile     string
-	// keys is the file of the keys that states are encrypted with; "" for none.
+	// keys is the file of the keys that states are encrypted with; "" for those of a Secret.
 	keys string
+	// encryption is encryptionDisabled for new states that are stored in plain.
+	encryption string
 }
+
+// The words of -encryption.
+const (
+	encryptionEnabled  = "Enabled"
+	encryptionDisabled = v1alpha1.EncryptionDisabled
+)
 
 // define adds the flags.
 func (s *store) define(flags *flag.FlagSet) {
@@ -37,7 +48,8 @@ func (s *store) define(flags *flag.FlagSet) {
 	flags.StringVar(&s.region, "s3Region", "", "region of the bucket; unset where the server has none")
 	flags.StringVar(&s.accessKeyFile, "s3AccessKeyFile", "", "file of the access key, read at start")
 	flags.StringVar(&s.keys, "keys", "", "file of the keys that states are encrypted with, as age-keygen writes it: the first key encrypts, "+
-		"each one decrypts; read again when it changes; unset encrypts nothing")
+		"each one decrypts; read again when it changes; unset is Secret "+jobs.KeysName+" of the own namespace, which is made at the first start")
+	flags.StringVar(&s.encryption, "encryption", encryptionEnabled, "Enabled, or Disabled to store new states in plain; what is encrypted stays so")
 	flags.StringVar(&s.secretKeyFile, "s3SecretKeyFile", "", "file of the secret key, read at start")
 }
 
@@ -46,6 +58,8 @@ func (s *store) check() error {
 	bucket := []string{s.endpoint, s.bucket, s.accessKeyFile, s.secretKeyFile}
 	given := strings.Join(bucket, "") + s.prefix + s.region
 	switch {
+	case s.encryption != encryptionEnabled && s.encryption != encryptionDisabled:
+		return fmt.Errorf("-encryption %q is unknown: use %s or %s", s.encryption, encryptionEnabled, encryptionDisabled)
 	case s.directory == "" && given == "":
 		return errors.New("there is no store for states: set -directory, or -s3Endpoint and its flags")
 	case s.directory != "" && given != "":
@@ -61,19 +75,52 @@ func (s *store) check() error {
 	return nil
 }
 
-// open returns the store, which encrypts states if there are keys, and what closes it. Folder is where states are kept
-// while they are encrypted.
-func (s *store) open(ctx context.Context, reader client.Reader, namespace, folder string) (blob.Store, func() error, error) {
+// surroundings are what a store needs of the cluster and of the machine.
+type surroundings struct {
+	// reader reads from the API server itself.
+	reader    client.Reader
+	writer    client.Writer
+	namespace string
+	// folder is where states are kept while they are encrypted.
+	folder string
+	// exempt reports that states of a Workspace are stored in plain.
+	exempt func(ctx context.Context, workspace string) bool
+}
+
+// open returns the store, which encrypts states unless that is switched off, and what closes it. A key that is lost stops
+// no start, so that logs can be read and its name is shown.
+func (s *store) open(ctx context.Context, at surroundings) (*sealed.Store, func() error, error) {
+	opened, end, err := s.openPlain(ctx, at.reader, at.namespace)
+	if err != nil {
+		return nil, nil, err
+	}
+	all := &sealed.Store{Store: opened, Prefixes: sealed.Prefixes(), Folder: at.folder, Exempt: at.exempt}
+	if s.encryption == encryptionDisabled {
+		all.Exempt = func(context.Context, string) bool { return true }
+	}
+	if all.Keys, err = s.source(ctx, at, opened); err != nil {
+		return nil, nil, errors.Join(err, end())
+	}
+	return all, end, nil
+}
+
+// source returns the source of keys. A file must have one at the start; the Secret is made at the first one.
+func (s *store) source(ctx context.Context, at surroundings, opened blob.Store) (sealed.Source, error) {
 	if s.keys != "" {
-		if err := sealed.Check(s.keys); err != nil {
-			return nil, nil, err
-		}
+		return sealed.File(s.keys), sealed.Check(ctx, sealed.File(s.keys))
 	}
-	opened, end, err := s.openPlain(ctx, reader, namespace)
-	if err != nil || s.keys == "" {
-		return opened, end, err
+	secret := jobs.Keys{Live: at.reader, Writer: at.writer, Namespace: at.namespace}
+	if s.encryption == encryptionDisabled {
+		return secret, nil
 	}
-	return &sealed.Store{Store: opened, Keys: s.keys, Prefixes: sealed.Prefixes(), Folder: folder}, end, nil
+	used, err := sealed.Used(ctx, opened)
+	if err != nil {
+		return nil, err
+	}
+	if err := secret.Make(ctx, used, sealed.Generate); err != nil {
+		glog.Errorf("nothing starts until states can be encrypted: %v", err)
+	}
+	return secret, nil
 }
 
 // openPlain returns the store itself, and what closes it.

@@ -3,22 +3,23 @@ package main
 import (
 	"context"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"filippo.io/age"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob/blobtest"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob/sealed"
 )
 
 // deployed returns a cluster with the own Deployment.
@@ -31,56 +32,96 @@ func deployed(replicas *int32) *fake.ClientBuilder {
 // JOBS-DESIGN.md 8: a directory means one replica, checked at start.
 func TestDirectory(t *testing.T) {
 	s := store{directory: filepath.Join(t.TempDir(), "states")}
-	_, _, err := s.open(t.Context(), deployed(new(int32(2))).Build(), "orcon-system", t.TempDir())
+	_, _, err := s.open(t.Context(), around(t, deployed(new(int32(2))).Build()))
 	require.ErrorContains(t, err, "scale Deployment orcon-system/job-controller to 1, or use -s3Endpoint")
 	assert.NoDirExists(t, s.directory)
-	for _, reader := range []client.Reader{deployed(nil).Build(), deployed(new(int32(1))).Build(), fake.NewFakeClient()} {
-		opened, end, err := s.open(t.Context(), reader, "orcon-system", t.TempDir())
+	for _, reader := range []client.Client{deployed(nil).Build(), deployed(new(int32(1))).Build(), fake.NewFakeClient()} {
+		opened, end, err := s.open(t.Context(), around(t, reader))
 		require.NoError(t, err)
 		require.NotNil(t, opened)
-		_, _, err = s.open(t.Context(), reader, "orcon-system", t.TempDir())
+		_, _, err = s.open(t.Context(), around(t, reader))
 		require.ErrorContains(t, err, "another process has it open")
 		require.NoError(t, end())
 	}
 	down := errors.New("down")
-	_, _, err = s.open(t.Context(), deployed(nil).WithInterceptorFuncs(interceptor.Funcs{
+	_, _, err = s.open(t.Context(), around(t, deployed(nil).WithInterceptorFuncs(interceptor.Funcs{
 		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
 			return down
 		},
-	}).Build(), "orcon-system", t.TempDir())
+	}).Build()))
 	require.ErrorIs(t, err, down, "what is not known is not taken for one")
 }
 
-// JOBS-DESIGN.md 9: with keys, states are encrypted where they are stored, and a file without a key stops the start.
+// around returns the surroundings of a store.
+func around(t *testing.T, c client.Client) surroundings {
+	t.Helper()
+	return surroundings{reader: c, writer: c, namespace: "orcon-system", folder: t.TempDir()}
+}
+
+// state is the key of a state.
+//
+//nolint:gochecknoglobals // a constant of a type that cannot be one
+var state = blob.Key{Workspace: "w", Fence: 1, Name: "state-a"}
+
+// JOBS-DESIGN.md 9: a file of keys is used in place of the Secret, and one without a key stops the start.
 func TestKeys(t *testing.T) {
 	folder := t.TempDir()
 	s := store{directory: filepath.Join(folder, "states"), keys: filepath.Join(folder, "keys")}
-	_, _, err := s.open(t.Context(), fake.NewFakeClient(), "orcon-system", folder)
+	c := fake.NewFakeClient()
+	_, _, err := s.open(t.Context(), around(t, c))
 	require.ErrorContains(t, err, s.keys)
 	require.NoError(t, os.WriteFile(s.keys, []byte("# nothing\n"), 0o600))
-	_, _, err = s.open(t.Context(), fake.NewFakeClient(), "orcon-system", folder)
+	_, _, err = s.open(t.Context(), around(t, c))
 	require.ErrorContains(t, err, s.keys)
-	key, err := age.GenerateX25519Identity()
+	text, err := sealed.Generate()
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(s.keys, []byte(key.String()+"\n"), 0o600))
-	opened, end, err := s.open(t.Context(), fake.NewFakeClient(), "orcon-system", folder)
+	require.NoError(t, os.WriteFile(s.keys, []byte(text), 0o600))
+	opened, end, err := s.open(t.Context(), around(t, c))
 	require.NoError(t, err)
-	name := blob.Key{Workspace: "w", Fence: 1, Name: "state-a"}
-	require.NoError(t, opened.Put(t.Context(), name, strings.NewReader("password")))
-	in, err := opened.Get(t.Context(), name)
-	require.NoError(t, err)
-	text, err := io.ReadAll(in)
-	require.NoError(t, errors.Join(err, in.Close()))
-	assert.Equal(t, "password", string(text))
+	require.NoError(t, opened.Put(t.Context(), state, strings.NewReader("password")))
+	assert.Equal(t, "password", blobtest.Read(t, opened, state))
+	assert.NotContains(t, blobtest.Read(t, opened.Store, state), "password")
 	require.NoError(t, end())
-	s.keys = ""
-	plain, end, err := s.open(t.Context(), fake.NewFakeClient(), "orcon-system", folder)
-	require.NoError(t, err)
-	in, err = plain.Get(t.Context(), name)
-	require.NoError(t, err)
-	text, err = io.ReadAll(in)
-	require.NoError(t, errors.Join(err, in.Close(), end()))
-	assert.NotContains(t, string(text), "password")
+	var all corev1.SecretList
+	require.NoError(t, c.List(t.Context(), &all))
+	assert.Empty(t, all.Items)
+}
+
+// JOBS-DESIGN.md 9: states are encrypted unless that is switched off by name. A key that is lost stops no start, and none
+// takes its place.
+func TestEncryptsByDefault(t *testing.T) {
+	s := store{directory: filepath.Join(t.TempDir(), "states"), encryption: encryptionEnabled}
+	c := fake.NewFakeClient()
+	open := func() (*sealed.Store, func() error) {
+		opened, end, err := s.open(t.Context(), around(t, c))
+		require.NoError(t, err)
+		return opened, end
+	}
+	opened, end := open()
+	require.NoError(t, opened.Check(t.Context()))
+	require.NoError(t, opened.Put(t.Context(), state, strings.NewReader("password")))
+	assert.NotContains(t, blobtest.Read(t, opened.Store, state), "password")
+	require.NoError(t, end())
+
+	s.encryption = encryptionDisabled
+	opened, end = open()
+	plain := blob.Key{Workspace: "w", Fence: 2, Name: "state-a"}
+	require.NoError(t, opened.Put(t.Context(), plain, strings.NewReader("password")))
+	assert.Equal(t, "password", blobtest.Read(t, opened.Store, plain))
+	assert.Equal(t, "password", blobtest.Read(t, opened, state), "what is encrypted stays readable")
+	require.NoError(t, end())
+
+	s.encryption = encryptionEnabled
+	require.NoError(t, c.DeleteAllOf(t.Context(), &corev1.Secret{}, client.InNamespace("orcon-system")))
+	opened, end = open()
+	_, err := opened.Get(t.Context(), state)
+	require.ErrorIs(t, err, blob.ErrLocked)
+	require.ErrorContains(t, err, "Secret orcon-system/job-controller-keys is gone: restore it from a backup")
+	require.ErrorContains(t, err, "keys that were used and are missing: age1")
+	require.ErrorContains(t, opened.Check(t.Context()), "age1")
+	require.Error(t, opened.Put(t.Context(), blob.Key{Workspace: "w", Fence: 3, Name: "state-a"}, strings.NewReader("x")), "it is never stored in plain")
+	assert.Equal(t, "password", blobtest.Read(t, opened, plain))
+	require.NoError(t, end())
 }
 
 // A bucket without credentials is an error that names the file, and no value of it.
@@ -88,7 +129,7 @@ func TestCredentials(t *testing.T) {
 	folder := t.TempDir()
 	s := store{endpoint: "https://s3.example.org/x", bucket: "b", accessKeyFile: filepath.Join(folder, "a"), secretKeyFile: filepath.Join(folder, "s")}
 	open := func() error {
-		_, _, err := s.open(t.Context(), fake.NewFakeClient(), "orcon-system", t.TempDir())
+		_, _, err := s.open(t.Context(), around(t, fake.NewFakeClient()))
 		return err
 	}
 	require.ErrorContains(t, open(), s.accessKeyFile)

@@ -42,8 +42,10 @@ type jobCluster struct {
 	mutex     sync.Mutex
 	workspace v1alpha1.JobWorkspace
 	template  v1alpha1.JobTemplate
-	runs      map[string]*v1alpha1.JobRun
-	deeds     []people.Deed
+	// made are the JobWorkspaces that were created.
+	made  []v1alpha1.JobWorkspace
+	runs  map[string]*v1alpha1.JobRun
+	deeds []people.Deed
 	// looks counts how often a run was read; looked is called with that number.
 	looks  int
 	looked func(looks int, r *v1alpha1.JobRun)
@@ -143,6 +145,14 @@ func (j *jobCluster) handler(api http.Handler) http.Handler {
 	const kinds = "/apis/orcon.tengu.io/v1alpha1/namespaces/shop/"
 	mux.HandleFunc(kinds+"jobtemplates/tofu", j.locked(func(w http.ResponseWriter, _ *http.Request) { answerJSON(w, j.template) }))
 	mux.HandleFunc(kinds+"jobworkspaces/web", j.locked(j.serveWorkspace))
+	mux.HandleFunc("POST "+kinds+"jobworkspaces", j.locked(func(w http.ResponseWriter, r *http.Request) {
+		var o v1alpha1.JobWorkspace
+		if err := json.NewDecoder(r.Body).Decode(&o); err != nil {
+			panic(err)
+		}
+		j.made = append(j.made, o)
+		answerJSON(w, o)
+	}))
 	mux.HandleFunc(kinds+"jobruns", j.locked(j.serveRuns))
 	mux.HandleFunc("/apis/orcon.tengu.io/v1alpha1/jobruns", j.locked(j.serveRuns))
 	mux.HandleFunc(kinds+"jobruns/{name}", j.locked(j.serveRun))

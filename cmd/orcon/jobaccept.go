@@ -27,7 +27,8 @@ hold of a run from before the restore:
 
     without a flag         NeedsAccept: the state that a killed program left counts as it is
     --store newest         StoreAhead: go on from the newest generation of the store
-    --store ignore         StoreAhead: go on from the generation of the JobWorkspace; the store's is kept as an orphan
+    --store ignore         StoreAhead: go on from the generation of the JobWorkspace; the store's is kept as an orphan,
+                           and what a JobWorkspace left that is gone for 90 days (orcon job state adopt)
     --orphan DIGEST        an orphan becomes the next generation
 
 Look at the states before: orcon job state diff. The permissions are those of orcon job unlock, which decides about a

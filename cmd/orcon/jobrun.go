@@ -29,15 +29,20 @@ type jobRunOptions struct {
 	set     []string
 	follow  bool
 	timeout time.Duration
+	// template and workspace name the JobWorkspace that is created if it is not there.
+	template, workspace string
 }
 
 func newJobRun() *cobra.Command {
 	var o jobRunOptions
 	c := &cobra.Command{
-		Use:   "run WORKSPACE --action ACTION",
+		Use:   "run [WORKSPACE] --action ACTION",
 		Short: "Start a run of a JobWorkspace, and with --follow show it to its end",
 		Long: `job run creates a JobRun. It starts when the lock of the JobWorkspace is free. Action and parameters are compared with
 the JobTemplate before.
+
+--template T --name W, in place of WORKSPACE, creates JobWorkspace W with JobTemplate T first. If it is there already, and
+has that template, it is used as it is.
 
 --set NAME=VALUE changes spec.parameters of the JobWorkspace first, for this run and all later ones: a JobRun has no
 parameters of its own. VALUE is JSON, such as 3, true or '["a","b"]', or else a text; '"3"' is a text of one digit.
@@ -46,8 +51,8 @@ NAME= alone removes the parameter.
 --follow prints what the run is doing to standard error, and its log to standard output. The exit code is then that of
 the run. An interrupt ends the command; the run goes on.
 
-It needs permission to read JobTemplates, to read JobWorkspaces and patch them for --set, and to create JobRuns, which
-the cluster role edit has.
+It needs permission to read JobTemplates, to read JobWorkspaces, create them for --template and patch them for --set, and
+to create JobRuns, which the cluster role edit has.
 
 Exit codes: 0 created, or with --follow succeeded, 2 the command failed, 130 interrupted. With --follow also 1 to 63, the
 code of the program, and 1 if the run ended otherwise (cancelled, timed out, lost, rejected). 2 is the program's unless
@@ -55,12 +60,15 @@ standard error has a line that begins with "orcon:".`,
 		Example: `  orcon job run web --action deploy -n shop
   orcon job run web --action deploy --follow -n shop
   orcon job run web --action deploy --set replicas=3 --set region=eu -n shop
+  orcon job run --template tofu --name web --action deploy --set region=eu --follow -n shop
   orcon job run web --action check --timeout 10m --follow -n shop > check.log`,
 		Args: arguments,
-		RunE: func(c *cobra.Command, args []string) error { return o.run(c, args[0]) },
+		RunE: func(c *cobra.Command, args []string) error { return o.run(c, strings.Join(args, "")) },
 	}
 	o.flags(c)
 	c.ValidArgsFunction = o.complete("JobWorkspace")
+	c.Flags().StringVar(&o.template, "template", "", "JobTemplate of the JobWorkspace that --name creates")
+	c.Flags().StringVar(&o.workspace, "name", "", "name of the JobWorkspace that is created with --template")
 	c.Flags().StringVar(&o.action, "action", "", "action of the template, such as deploy (required)")
 	c.Flags().StringArrayVar(&o.set, "set", nil, "NAME=VALUE of a parameter, for this and later runs; may be repeated")
 	c.Flags().BoolVarP(&o.follow, "follow", "f", false, "show progress and log, and exit with the code of the run")
@@ -72,7 +80,11 @@ func (o *jobRunOptions) run(c *cobra.Command, name string) error {
 	if o.timeout < 0 || o.timeout > 0 && o.timeout < time.Second {
 		return errors.New("cannot run: --timeout must be at least 1s")
 	}
-	target, err := o.find(name)
+	named, err := o.named(name)
+	if err != nil {
+		return err
+	}
+	target, err := o.find(named)
 	if err != nil {
 		return err
 	}
@@ -97,9 +109,69 @@ func (o *jobRunOptions) run(c *cobra.Command, name string) error {
 	return followRun(c, target)
 }
 
-// prepare checks action and parameters, and stores parameters that are set.
+// named returns the name of the JobWorkspace, which stands in the arguments or in --name.
+func (o *jobRunOptions) named(argument string) (string, error) {
+	switch {
+	case (o.template == "") != (o.workspace == ""):
+		return "", errors.New("--template and --name go together: the first names the JobTemplate, the second the JobWorkspace that is created")
+	case argument != "" && o.workspace != "":
+		return "", fmt.Errorf("cannot use %q with --template and --name: leave one of the two out", argument)
+	case argument == "" && o.workspace == "":
+		return "", errors.New("WORKSPACE is missing: example: orcon job run web --action deploy -n shop, or use --template and --name")
+	}
+	return argument + o.workspace, nil
+}
+
+// subject returns the JobWorkspace of the run. One of --template that is not there is made, but not stored.
+func (o *jobRunOptions) subject(c *cobra.Command, target jobTarget) (*v1alpha1.JobWorkspace, error) {
+	if o.template == "" {
+		return target.workspace(c)
+	}
+	var w v1alpha1.JobWorkspace
+	err := target.kinds.Get(c.Context(), target.key(), &w)
+	switch {
+	case apierrors.IsNotFound(err):
+		return &v1alpha1.JobWorkspace{
+			ObjectMeta: metav1.ObjectMeta{Namespace: target.namespace, Name: target.name}, Spec: v1alpha1.JobWorkspaceSpec{Template: o.template},
+		}, nil
+	case err != nil:
+		return target.workspace(c)
+	case w.Spec.Template != o.template:
+		return nil, fmt.Errorf("JobWorkspace %s is there with template %s, not %s: choose another --name, or run it without --template",
+			target, w.Spec.Template, o.template)
+	}
+	return &w, nil
+}
+
+// store stores the JobWorkspace with its parameters, if it is new or if they are set.
+func (o *jobRunOptions) store(c *cobra.Command, target jobTarget, w *v1alpha1.JobWorkspace, parameters map[string]any) error {
+	before := w.DeepCopy()
+	if len(o.set) > 0 {
+		raw, err := json.Marshal(parameters)
+		if err != nil {
+			return fmt.Errorf("cannot write the parameters: %w", err)
+		}
+		w.Spec.Parameters = &runtime.RawExtension{Raw: raw}
+	}
+	if w.UID == "" {
+		if err := target.kinds.Create(c.Context(), w); err != nil {
+			return fmt.Errorf("cannot create JobWorkspace %s: %w", target, err)
+		}
+		screenOf(c).note(fmt.Sprintf("JobWorkspace %s is created", target))
+		return nil
+	}
+	if len(o.set) == 0 {
+		return nil
+	}
+	if err := target.kinds.Patch(c.Context(), w, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+		return fmt.Errorf("cannot set the parameters of JobWorkspace %s: %w", target, err)
+	}
+	return nil
+}
+
+// prepare checks action and parameters, and stores what is new of the JobWorkspace.
 func (o *jobRunOptions) prepare(c *cobra.Command, target jobTarget) error {
-	w, err := target.workspace(c)
+	w, err := o.subject(c, target)
 	if err != nil {
 		return err
 	}
@@ -122,19 +194,10 @@ func (o *jobRunOptions) prepare(c *cobra.Command, target jobTarget) error {
 	if err == nil {
 		_, err = frozen.Freeze(o.action, parameters)
 	}
-	if err != nil || len(o.set) == 0 {
+	if err != nil {
 		return err
 	}
-	before := w.DeepCopy()
-	raw, err := json.Marshal(parameters)
-	if err != nil {
-		return fmt.Errorf("cannot write the parameters: %w", err)
-	}
-	w.Spec.Parameters = &runtime.RawExtension{Raw: raw}
-	if err := target.kinds.Patch(c.Context(), w, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
-		return fmt.Errorf("cannot set the parameters of JobWorkspace %s: %w", target, err)
-	}
-	return nil
+	return o.store(c, target, w, parameters)
 }
 
 // actionsOf returns the names of a template's actions.

@@ -23,6 +23,41 @@ func TestJobRun(t *testing.T) {
 	assert.JSONEq(t, `{"replicas":1,"region":"eu"}`, string(j.workspace.Spec.Parameters.Raw), "as they were")
 }
 
+// A JobWorkspace that is not there is made of a template, with its parameters, once they fit; one that is there is used
+// (JOBS-DESIGN.md 19).
+func TestJobRunTemplate(t *testing.T) {
+	j := newJobCluster(t)
+	code, out, errs := j.call("", "run", "--template", "tofu", "--name", "new", "--action", "deploy", "--set", "replicas=2")
+	require.Zero(t, code, errs)
+	assert.Contains(t, out, "JobRun shop/new-1 is created")
+	assert.Contains(t, errs, "JobWorkspace shop/new is created")
+	require.Len(t, j.made, 1)
+	assert.Equal(t, "tofu", j.made[0].Spec.Template)
+	assert.JSONEq(t, `{"replicas":2}`, string(j.made[0].Spec.Parameters.Raw))
+	code, _, errs = j.call("", "run", "--template", "tofu", "--name", "web", "--action", "check")
+	require.Zero(t, code, errs)
+	tests := map[string]struct {
+		args []string
+		says string
+	}{
+		"Other":    {[]string{"--template", "ansible", "--name", "web", "--action", "deploy"}, "JobWorkspace shop/web is there with template tofu, not ansible"},
+		"Half":     {[]string{"--template", "tofu", "--action", "deploy"}, "--template and --name go together"},
+		"Both":     {[]string{"web", "--template", "tofu", "--name", "web", "--action", "deploy"}, `cannot use "web" with --template and --name`},
+		"Neither":  {[]string{"--action", "deploy"}, "WORKSPACE is missing"},
+		"Action":   {[]string{"--template", "tofu", "--name", "newer", "--action", "deplyo"}, "deplyo"},
+		"Template": {[]string{"--template", "none", "--name", "newer", "--action", "deploy"}, "cannot read JobTemplate shop/none"},
+	}
+	for label, tc := range tests {
+		t.Run(label, func(t *testing.T) {
+			code, _, errs := j.call("", append([]string{"run"}, tc.args...)...)
+			assert.Equal(t, exitMisuse, code)
+			assert.Contains(t, errs, tc.says)
+		})
+	}
+	assert.Len(t, j.made, 1, "nothing is made for a run that cannot start")
+	assert.Len(t, j.runs, 2)
+}
+
 // Parameters are those of the JobWorkspace, and are checked before they are stored.
 func TestJobRunSet(t *testing.T) {
 	j := newJobCluster(t)

@@ -35,7 +35,8 @@ States may hold secrets. Each one that is read is recorded as an Event of the Jo
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.SuggestionsMinimumDistance = 2
-	c.AddCommand(newStateShow(), newStateDiff(), newStatePull(), newStatePush(), newStateRollback(), newStateAccept(), newStateDiscard())
+	c.AddCommand(newStateShow(), newStateDiff(), newStatePull(), newStatePush(), newStateRollback(), newStateAccept(),
+		newStateDiscard(), newStateAdopt())
 	return c
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/people"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/evidence"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
 )
@@ -72,6 +73,36 @@ func TestJobUnlockTorn(t *testing.T) {
 	assert.Contains(t, errs, "then add --torn")
 	code, _, errs = j.call("", "unlock", "web", "--because", "x", "--accept", "checkpoint", "--torn", "--yes")
 	assert.Zero(t, code, errs)
+}
+
+// A person takes over what a JobWorkspace left, after a look at it.
+func TestJobStateAdopt(t *testing.T) {
+	j := newJobCluster(t)
+	code, _, errs := j.call("", "state", "adopt", "web", "--because", "x", "--yes")
+	assert.Equal(t, exitMisuse, code)
+	assert.Contains(t, errs, "no state was left by an earlier JobWorkspace shop/web: --from takes NAMESPACE/NAME")
+	j.push(t, map[string]string{"a": "1"})
+	archive := j.World.Workspace("w").State.Blob
+	j.push(t, map[string]string{"a": "2"})
+	for _, l := range []evidence.Left{
+		{Name: "shop/web", UID: "old", Generation: 4, Archive: archive},
+		{Name: "shop-old/web", UID: "older", Generation: 7, Destroyed: true, Archive: archive},
+	} {
+		require.NoError(t, evidence.Leave(t.Context(), j.store, l))
+	}
+	code, out, errs := j.call("n\n", "state", "adopt", "web", "--from", "shop-old/web", "--because", "x")
+	assert.Equal(t, exitMisuse, code)
+	assert.Contains(t, out, "destroyed")
+	assert.Contains(t, errs, "Adopt generation 7 of UID older in place of generation 2 of shop/web?")
+	code, out, errs = j.call("y\n", "state", "adopt", "web", "--because", "deleted by mistake")
+	require.Zero(t, code, errs)
+	assert.Contains(t, out, "LEFT BY")
+	assert.Contains(t, out, "JobWorkspace shop/web: Ready: the lock is free, and generation 3 is current\n")
+	assert.Equal(t, archive.Digest, j.World.Workspace("w").State.Digest)
+	assert.Equal(t, "deleted by mistake", j.deeds[len(j.deeds)-1].Because)
+	code, _, errs = j.call("", "state", "adopt", "web", "--from", "none/none", "--because", "x", "--yes")
+	assert.Equal(t, exitMisuse, code)
+	assert.Contains(t, errs, `no state was left by JobWorkspace "none/none", or you may not read it, or it is not gone`)
 }
 
 func TestJobStateShow(t *testing.T) {

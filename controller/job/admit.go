@@ -2,11 +2,13 @@ package job
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/job"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
@@ -36,6 +38,9 @@ func (l admission) admit(ctx context.Context) error {
 // acquire writes the lock for a Run. What the cache may not show yet is read from the API server.
 func (l admission) acquire(ctx context.Context, e *execution) error {
 	extent, err := l.extent(ctx)
+	if err == nil {
+		err = l.openable(ctx)
+	}
 	if err != nil {
 		l.obstacle = err.Error()
 		l.fail(err)
@@ -63,6 +68,28 @@ func (l admission) acquire(ctx context.Context, e *execution) error {
 		return err
 	}
 	return holding(l).hold(ctx)
+}
+
+// openable returns an error if a new state could not be encrypted, or if no key opens the current one (JOBS.md J14).
+func (l admission) openable(ctx context.Context) error {
+	plain := l.o.Spec.State != nil && l.o.Spec.State.Encryption == v1alpha1.EncryptionDisabled
+	if l.Ready != nil && !plain {
+		if err := l.Ready(ctx); err != nil {
+			return fmt.Errorf("cannot store a state: %w", err)
+		}
+	}
+	key, err := blob.ParseKey(l.w.State.Key)
+	if err != nil {
+		return nil //nolint:nilerr // the state is empty
+	}
+	in, err := l.Store.Get(ctx, key)
+	if errors.Is(err, blob.ErrLocked) {
+		return fmt.Errorf("cannot read generation %d of the state: %w", l.w.State.Number, err)
+	}
+	if err == nil {
+		_ = in.Close() // it is only opened
+	}
+	return nil
 }
 
 // unchanged returns an error if a Run has changed: it may have ended.

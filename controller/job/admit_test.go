@@ -3,6 +3,8 @@ package job
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +18,9 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/evidence"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
 )
 
 // Two Runs at once do what the concurrency says (JOBS.md J1).
@@ -105,7 +110,6 @@ func TestFrozenSafety(t *testing.T) {
 func TestStore(t *testing.T) {
 	w := newWorld(t)
 	r := w.process()
-	w.pass(r, 0)
 	w.broken = errors.New("connection refused")
 	w.run("one")
 	_ = w.live(r)
@@ -259,4 +263,52 @@ func TestEvents(t *testing.T) {
 	assert.Equal(t, 1, strings.Count(text, "Warning Vanished"), text)
 	assert.Equal(t, 1, strings.Count(text, "Warning NeedsRecovery"), text)
 	assert.Equal(t, 1, strings.Count(text, "Normal Running it runs on node"), text)
+}
+
+// locked is a store whose blobs no key opens.
+type locked struct{ blob.Store }
+
+// Get implements blob.Store.
+func (l locked) Get(ctx context.Context, key blob.Key) (io.ReadCloser, error) {
+	if strings.HasPrefix(key.Name, evidence.StatePrefix) {
+		return nil, fmt.Errorf("%w: age1x is missing", blob.ErrLocked)
+	}
+	return l.Store.Get(ctx, key)
+}
+
+// Without a key nothing starts, and the Run shows what helps; with it, it goes on (JOBS.md J14).
+func TestNoKey(t *testing.T) {
+	w, r := started(t, true)
+	p := w.current()
+	w.swap(func(now workspace.Workspace) (workspace.Workspace, error) {
+		key := blob.Key{Workspace: string(w.workspace().UID), Fence: 1, Name: "state-1"}
+		next, _, err := now.End(workspace.Capture{
+			Run: now.Lock.Run, Fence: 1, Outcome: job.Committed, Now: w.now, Blob: workspace.Blob{Digest: "sha256:1", Key: key.String(), Fence: 1},
+		})
+		return next, err
+	})
+	p.Over = true
+	w.pass(r, 0)
+	w.run("two")
+	refused := func(why string) {
+		t.Helper()
+		_, err := r.Reconcile(t.Context(), request())
+		if err == nil { // it was frozen first
+			_, err = r.Reconcile(t.Context(), request())
+		}
+		require.ErrorContains(t, err, why)
+		assert.Contains(t, w.of("two"), "Reconciling Waiting: "+why)
+		assert.Nil(t, w.workspace().State.Lock)
+	}
+	stored := r.Store
+	r.Store = locked{stored}
+	refused("cannot read generation 1 of the state: no key opens the blob: age1x is missing")
+	r.Store = stored
+	r.Ready = func(context.Context) error { return errors.New("the Secret is gone") }
+	refused("cannot store a state: the Secret is gone")
+	w.change(func(o *v1alpha1.JobWorkspace) {
+		o.Spec.State = &v1alpha1.JobStatePolicy{Encryption: v1alpha1.EncryptionDisabled}
+	})
+	w.pass(r, 0)
+	assert.Equal(t, "two", w.current().attempt.Run)
 }

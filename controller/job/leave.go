@@ -16,6 +16,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/job"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/evidence"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
 )
@@ -68,10 +69,26 @@ func (l leaving) depart(ctx context.Context, d run.Deletion) (gone bool, err err
 		}
 	}
 	waits := slices.ContainsFunc(l.runs, func(e *execution) bool { return !e.ended() || e.drains })
-	if waits && !d.Namespace && !d.Definition && !d.Orcon {
+	together := d.Namespace || d.Definition || d.Orcon
+	if waits && !together {
+		return false, nil
+	}
+	if err := l.bequeath(ctx, d.Destroyed); err != nil && !together {
+		l.farewell.why = err.Error()
+		l.fail(err)
 		return false, nil
 	}
 	return true, l.letGo(ctx)
+}
+
+// bequeath records in the store what the Workspace leaves there. Where it cannot, the collector does so later.
+func (l leaving) bequeath(ctx context.Context, destroyed bool) error {
+	if l.w.Fence == 0 {
+		return nil
+	}
+	return evidence.Leave(ctx, l.Store, evidence.Left{
+		Name: l.w.Name, UID: string(l.o.UID), Generation: l.w.State.Number, Archive: l.w.State.Blob, Destroyed: destroyed,
+	})
 }
 
 // letGo removes the finalizer. Runs that have not ended follow: their Workspace is gone.
@@ -87,7 +104,8 @@ func (l leaving) letGo(ctx context.Context) error {
 // deletion describes the deletion of a Workspace, and reports whether its destroy run is there.
 func (l leaving) deletion(ctx context.Context) (d run.Deletion, begun bool, err error) {
 	d = run.Deletion{Now: l.Now(), Confirmed: l.o.Annotations[v1alpha1.ConsentKey] == v1alpha1.ConsentDestroy}
-	d.Destroy = l.o.Spec.DeletionPolicy == v1alpha1.DeletionPolicyDestroy && l.w.Last.Fence > 0
+	made := l.w.Last.Fence > 0 || l.w.State.Digest != "" // by a run, or before it was pushed or adopted
+	d.Destroy = l.o.Spec.DeletionPolicy == v1alpha1.DeletionPolicyDestroy && made
 	stalled := meta.FindStatusCondition(l.o.Status.Conditions, string(condition.Stalled))
 	d.Waiting = stalled != nil && stalled.Status == metav1.ConditionTrue && stalled.Reason == string(run.AwaitConsent)
 	if d.Namespace, err = l.going(ctx, l.name.Namespace); err != nil {

@@ -132,7 +132,9 @@ func (l *look) reach() workspace.Extent {
 
 // learn widens the extent that is known.
 func (m *knowledge) learn(e workspace.Extent) {
-	m.extent.Fence, m.extent.Generation = max(m.extent.Fence, e.Fence), max(m.extent.Generation, e.Generation)
+	m.extent = workspace.Extent{
+		Fence: max(m.extent.Fence, e.Fence), Generation: max(m.extent.Generation, e.Generation), Left: max(m.extent.Left, e.Left),
+	}
 }
 
 // extent returns how far the store reaches. It is listed once: after that, all that comes into it is in the Workspace

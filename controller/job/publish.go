@@ -38,6 +38,9 @@ func (l publication) publish(ctx context.Context) error {
 			return err
 		}
 	}
+	if _, err := l.extent(ctx); err != nil { // also where no Run waits: a person sees at once that the store is ahead
+		l.fail(err)
+	}
 	before := l.o.DeepCopy()
 	convert.SetStanding(l.o, l.w, l.memory.extent, queued, l.Now())
 	if f := l.farewell; f != nil {

@@ -25,6 +25,8 @@ type Reconciler struct {
 	// Store holds the states.
 	Store blob.Store
 	Signs Signs
+	// Ready returns why states cannot be stored, as without a key to encrypt them; nil for always.
+	Ready func(ctx context.Context) error
 	// Events may be nil.
 	Events events.EventRecorder
 	Now    func() time.Time

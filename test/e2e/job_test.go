@@ -63,6 +63,7 @@ func TestRunsAreJobs(t *testing.T) {
 	}
 	w.kubectl("delete", "quota", "none")
 
+	w.adopts()
 	destroys := "count-" + w.field("jobworkspace/count", "{.metadata.uid}")[:6]
 	w.kubectl("delete", "jobworkspace", "count", "--timeout="+patience.String())
 	assert.Contains(t, strings.Fields(w.kubectl("get", "events", "--field-selector=involvedObject.kind=JobRun,reason=Succeeded",
@@ -96,6 +97,30 @@ func (w *world) persons() {
 	assert.Contains(w.t, out, "generation 3")
 	_, err := w.try("get", "--as=stranger", "--raw", people.Path(w.namespace, people.Runs, name, people.Log))
 	require.ErrorContains(w.t, err, "exit status 1")
+}
+
+// adopts has a JobWorkspace that is made anew take over the state that the one before left, which is encrypted by the key of
+// the controller (JOBS-DESIGN.md 9 and 12, JOBS.md J14 and J18).
+func (w *world) adopts() {
+	w.t.Helper()
+	const database = "apiVersion: orcon.tengu.io/v1alpha1\nkind: JobWorkspace\nmetadata: {name: database}\nspec: {template: count}\n"
+	w.apply(database)
+	w.phase(w.begin("database", "deploy"), "Succeeded")
+	w.kubectl("delete", "jobworkspace", "database", "--timeout="+patience.String())
+	w.apply(database)
+	w.eventually(func() string {
+		if now := w.field("jobworkspace/database", "{.status.phase}"); now != "StoreAhead" {
+			return "it is " + now
+		}
+		return ""
+	})
+	code, out := w.orcon(controlplane.Binary(w.t, "orcon"), "job", "state", "adopt", "database", "--because", "the namespace was deleted by mistake", "--yes")
+	assert.Zero(w.t, code, out)
+	run := w.begin("database", "deploy")
+	w.phase(run, "Succeeded")
+	assert.Contains(w.t, w.field("jobrun/"+run, "{.state.report.outputs}"), `"count": 2`)
+	keys := w.Kubectl(w.t, "-n", "orcon-system", "get", "secret", "job-controller-keys", "-o", "jsonpath={.data.keys\\.txt}")
+	assert.NotEmpty(w.t, keys)
 }
 
 // jobTemplates are a template that counts its runs in its state, one whose image is nowhere, and their JobWorkspaces.

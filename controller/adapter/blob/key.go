@@ -17,6 +17,9 @@ type Key struct {
 	Name string
 }
 
+// Own is the place of what the store keeps about itself, where other keys have a workspace.
+const Own = "store"
+
 var part = regexp.MustCompile(`^[a-z0-9]([a-z0-9._-]{0,126}[a-z0-9])?$`)
 
 // fenceDigits is the number of digits of each fence, so that the order of texts is that of numbers.

@@ -42,6 +42,8 @@ type Store interface {
 
 // Index finds blobs where a list of all would be too long.
 type Index interface {
+	// Workspaces returns the workspaces that have blobs, sorted.
+	Workspaces(ctx context.Context) ([]string, error)
 	// Fences returns the fences of a workspace that have blobs, sorted.
 	Fences(ctx context.Context, workspace string) ([]int64, error)
 	// Below returns the blobs of one fence whose names begin with a prefix, in order of their names.

@@ -34,6 +34,8 @@ func Path(namespace, resource, name, subresource string) string {
 const (
 	// Archive chooses the archive that is read: Current, or the key of one that the State names.
 	Archive = "archive"
+	// LeftBy asks for what JobWorkspaces left that are gone: SameName for those of the same name, NAMESPACE/NAME, or a UID.
+	LeftBy = "left"
 	// Generation is the number of the current generation that the person saw.
 	Generation = "generation"
 	// Because is the person's reason.
@@ -50,6 +52,9 @@ const (
 
 // Current chooses the archive of the current generation.
 const Current = "current"
+
+// SameName chooses what earlier JobWorkspaces of the same name left.
+const SameName = "same"
 
 // ArchiveType is the content type of an archive.
 const ArchiveType = "application/zstd"
@@ -101,10 +106,44 @@ type Decision struct {
 	Torn bool `json:"torn,omitempty"`
 	// To is the generation that a rollback goes back to.
 	To int64 `json:"to,omitempty"`
+	// Left is the state that is adopted.
+	Left LeftName `json:"left,omitzero"`
 }
+
+// LeftName names what a JobWorkspace left that is gone: by NAMESPACE/NAME, which is "" if it is not known, and by UID.
+type LeftName struct {
+	Name string `json:"name"`
+	UID  string `json:"uid"`
+}
+
+// Left are the states that JobWorkspaces left which are gone, the newest first.
+type Left struct {
+	metav1.TypeMeta `json:",inline"`
+
+	Items []LeftState `json:"items"`
+}
+
+// LeftState is the newest state of a JobWorkspace that is gone.
+type LeftState struct {
+	LeftName
+
+	// Since is when the JobWorkspace was found to be gone, Until when the state is deleted.
+	Since metav1.Time `json:"since"`
+	Until metav1.Time `json:"until"`
+	// Generation is its number; Archive is not set for an empty state.
+	Generation int64                `json:"generation"`
+	Archive    *v1alpha1.JobArchive `json:"archive,omitempty"`
+	// End is Destroyed if the last run destroyed what the state describes.
+	End string `json:"end,omitempty"`
+}
+
+// EndDestroyed is the end of a state whose contents were destroyed.
+const EndDestroyed = "Destroyed"
 
 // The remedies beside those for a lost run.
 const (
+	// Adopt makes a state that another JobWorkspace left the next generation.
+	Adopt = "adopt"
 	// Rollback makes an earlier generation the current one.
 	Rollback = "rollback"
 	// StoreNewest goes on from the newest generation of a store that is ahead, StoreIgnore from that of the JobWorkspace.

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/golang/glog"
 
@@ -19,7 +17,7 @@ import (
 // The names of the records below a fence.
 const (
 	ClaimantName     = "claimant"
-	GenerationPrefix = "generation-"
+	generationPrefix = "generation-"
 	// StatePrefix begins the names of archives.
 	StatePrefix = "state-"
 	// RunName is that of the manifest of the Run that held the lock last with the fence.
@@ -92,30 +90,38 @@ func (r *download) Read(p []byte) (int, error) {
 }
 
 // Extent returns how far the store reaches for a Workspace. A generation that the Workspace does not know was recorded below
-// its fence, or after a higher one was claimed: so all blobs are listed only where a person has to decide.
+// its fence, or after a higher one was claimed: so all blobs are listed only where a person has to decide. What the
+// last one of its name left counts for one that has used no fence.
 func Extent(ctx context.Context, store blob.Store, uid string, w workspace.Workspace) (workspace.Extent, error) {
+	var e workspace.Extent
+	if w.Fence == 0 {
+		left, err := LeftBy(ctx, store, w.Name)
+		if err != nil {
+			return e, err
+		}
+		left = slices.DeleteFunc(left, func(l Left) bool { return l.UID == uid })
+		if len(left) > 0 && left[0].Waits() { // what the last one decided counts for those before it
+			e.Left = left[0].Generation
+		}
+	}
 	fences, err := store.Fences(ctx, uid)
 	if err != nil || len(fences) == 0 {
-		return workspace.Extent{}, err
+		return e, err
 	}
-	e := workspace.Extent{Fence: slices.Max(fences)}
+	e.Fence = slices.Max(fences)
 	var found []blob.Info
 	if e.Fence > w.Fence {
 		found, err = store.List(ctx, uid)
 	} else {
-		found, err = store.Below(ctx, uid, w.Fence, GenerationPrefix)
+		found, err = store.Below(ctx, uid, w.Fence, generationPrefix)
 	}
 	if err != nil {
 		return workspace.Extent{}, err
 	}
 	for _, one := range found {
-		text, ok := strings.CutPrefix(one.Key.Name, GenerationPrefix)
-		if !ok {
-			continue
-		}
-		n, err := strconv.ParseInt(text, 10, 64)
+		n, _, err := numberOf(one.Key)
 		if err != nil {
-			return e, fmt.Errorf("cannot read the name of blob %s: %w", one.Key, err)
+			return e, err
 		}
 		e.Generation = max(e.Generation, n)
 	}

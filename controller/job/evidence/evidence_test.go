@@ -55,12 +55,22 @@ var errAway = errors.New("connection refused")
 // Fences implements blob.Store.
 func (away) Fences(context.Context, string) ([]int64, error) { return nil, errAway }
 
+// Below implements blob.Store.
+func (away) Below(context.Context, string, int64, string) ([]blob.Info, error) { return nil, errAway }
+
+// Workspaces implements blob.Store.
+func (away) Workspaces(context.Context) ([]string, error) { return nil, errAway }
+
 // Get implements blob.Store.
 func (away) Get(context.Context, blob.Key) (io.ReadCloser, error) { return nil, errAway }
 
 // A store that does not answer is none that has nothing.
 func TestAway(t *testing.T) {
 	_, err := evidence.Extent(t.Context(), away{}, "w", workspace.Workspace{})
+	require.ErrorIs(t, err, errAway)
+	_, err = evidence.Extent(t.Context(), away{}, "w", workspace.Workspace{Fence: 1})
+	require.ErrorIs(t, err, errAway)
+	_, _, err = evidence.Inventory(t.Context(), away{})
 	require.ErrorIs(t, err, errAway)
 	_, err = evidence.Claimant(t.Context(), away{}, "w", 1)
 	require.ErrorIs(t, err, errAway)

@@ -25,6 +25,9 @@ func (a *API) decide(w http.ResponseWriter, r *http.Request, c call) error {
 	if err != nil {
 		return err
 	}
+	if d.Remedy == people.Adopt {
+		return a.adopt(w, r, c, uid, d)
+	}
 	next, err := serve.Change(r.Context(), a.Workspaces, uid, func(w workspace.Workspace) (workspace.Workspace, error) {
 		return a.decided(r.Context(), uid, w, d, c.person.Name)
 	})
@@ -54,7 +57,7 @@ func decisionOf(w http.ResponseWriter, r *http.Request) (people.Decision, error)
 	}
 	known := []string{
 		string(workspace.AcceptGeneration), string(workspace.AcceptCheckpoint), string(workspace.AcceptOrphan), string(workspace.Retry),
-		string(workspace.Discard), people.Rollback, people.StoreNewest, people.StoreIgnore,
+		string(workspace.Discard), people.Adopt, people.Rollback, people.StoreNewest, people.StoreIgnore,
 	}
 	if !slices.Contains(known, d.Remedy) {
 		cure := fmt.Sprintf("use one of %q", known)
@@ -80,7 +83,7 @@ func (a *API) decided(ctx context.Context, uid string, w workspace.Workspace, d 
 		return w, err
 	}
 	if d.Remedy == people.StoreNewest || d.Remedy == people.StoreIgnore {
-		newest, err := serve.Records{Store: a.Store}.Newest(ctx, uid)
+		newest, _, err := evidence.Newest(ctx, a.Store, uid)
 		if err != nil {
 			return w, err
 		}

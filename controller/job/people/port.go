@@ -85,5 +85,6 @@ type DeedKind string
 const (
 	StateDecided DeedKind = "StateDecided"
 	StatePushed  DeedKind = "StatePushed"
+	StateAdopted DeedKind = "StateAdopted"
 	StateRead    DeedKind = "StateRead"
 )

@@ -30,6 +30,7 @@ var refusals = []refusal{
 	{ErrForbidden, http.StatusForbidden, metav1.StatusReasonForbidden},
 	{ErrNotFound, http.StatusNotFound, metav1.StatusReasonNotFound},
 	{errNoPath, http.StatusNotFound, metav1.StatusReasonNotFound},
+	{blob.ErrLocked, http.StatusConflict, metav1.StatusReasonConflict},
 	{blob.ErrNotFound, http.StatusNotFound, metav1.StatusReasonNotFound},
 	{state.ErrTooLarge, http.StatusRequestEntityTooLarge, metav1.StatusReasonRequestEntityTooLarge},
 	{state.ErrRefused, http.StatusBadRequest, metav1.StatusReasonBadRequest},

@@ -40,7 +40,7 @@ func (a *API) push(w http.ResponseWriter, r *http.Request, c call) error {
 		return err
 	}
 	defer got.remove()
-	if err := a.pushed(r.Context(), uid, c, seen, got); err != nil {
+	if err := a.pushed(r.Context(), uid, pushing{by: c.person.Name, seen: seen, received: got}); err != nil {
 		return err
 	}
 	a.record(r, c, uid, StatePushed, "pushed the state "+got.Digest, because)
@@ -51,10 +51,22 @@ func (a *API) push(w http.ResponseWriter, r *http.Request, c call) error {
 	return write(w, http.StatusOK, shown)
 }
 
+// pushing is a state that a person makes the next generation.
+type pushing struct {
+	received
+
+	// by is the person, and seen the current generation that the person saw.
+	by   string
+	seen int64
+	// adopts reports that the state is one that another JobWorkspace left.
+	adopts bool
+}
+
 // pushed takes the lock, stores an archive below its fence, and commits it. A push whose effect is done changes nothing.
-func (a *API) pushed(ctx context.Context, uid string, c call, seen int64, got received) error {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%d\n%s", c.person.Name, seen, got.Digest))
-	run := workspace.Run{UID: "push-" + hex.EncodeToString(sum[:16]), Name: c.person.Name, Person: true}
+func (a *API) pushed(ctx context.Context, uid string, p pushing) error {
+	seen, got := p.seen, p.received
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%d\n%s", p.by, seen, got.Digest))
+	run := workspace.Run{UID: "push-" + hex.EncodeToString(sum[:16]), Name: p.by, Person: true}
 	records, done := serve.Records{Store: a.Store}, false
 	w, err := serve.Change(ctx, a.Workspaces, uid, func(w workspace.Workspace) (workspace.Workspace, error) {
 		done = w.State.Number == seen+1 && w.State.Digest == got.Digest
@@ -68,6 +80,9 @@ func (a *API) pushed(ctx context.Context, uid string, c call, seen int64, got re
 		extent, err := evidence.Extent(ctx, a.Store, uid, w)
 		if err != nil {
 			return w, err
+		}
+		if p.adopts {
+			extent.Left = 0 // this is the decision about it
 		}
 		return w.Acquire(workspace.Admission{Run: run, Published: w.Last.Fence, Extent: extent, Now: a.Clock()})
 	})

@@ -13,7 +13,6 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/people"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/evidence"
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/serve"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
 )
 
@@ -22,6 +21,9 @@ func (a *API) state(w http.ResponseWriter, r *http.Request, c call) error {
 	uid, err := a.Objects.Workspace(r.Context(), c.namespace, c.name)
 	if err != nil {
 		return err
+	}
+	if from := r.URL.Query().Get(people.LeftBy); from != "" {
+		return a.left(w, r, c, uid, from)
 	}
 	if chosen := r.URL.Query().Get(people.Archive); chosen != "" {
 		return a.pull(w, r, c, uid, chosen)
@@ -39,12 +41,12 @@ func (a *API) show(ctx context.Context, c call, uid string) (people.State, error
 	if err != nil {
 		return people.State{}, err
 	}
-	records, of := serve.Records{Store: a.Store}, stored.Workspace
+	of := stored.Workspace
 	extent, err := evidence.Extent(ctx, a.Store, uid, of)
 	if err != nil {
 		return people.State{}, err
 	}
-	newest, err := records.Newest(ctx, uid)
+	newest, _, err := evidence.Newest(ctx, a.Store, uid)
 	if err != nil {
 		return people.State{}, err
 	}
@@ -89,7 +91,7 @@ func (a *API) pull(w http.ResponseWriter, r *http.Request, c call, uid, chosen s
 	if chosen == "" {
 		return fmt.Errorf("cannot read the state of %s: %w: generation %d is empty", c, ErrNotFound, stored.Workspace.State.Number)
 	}
-	newest, err := serve.Records{Store: a.Store}.Newest(r.Context(), uid)
+	newest, _, err := evidence.Newest(r.Context(), a.Store, uid)
 	if err != nil {
 		return err
 	}

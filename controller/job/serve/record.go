@@ -2,7 +2,6 @@ package serve
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -16,9 +15,8 @@ import (
 
 // Names of blobs that the API stores below a fence. Keepers write only names that begin with statePrefix.
 const (
-	claimantName     = evidence.ClaimantName
-	generationPrefix = evidence.GenerationPrefix
-	statePrefix      = evidence.StatePrefix
+	claimantName = evidence.ClaimantName
+	statePrefix  = evidence.StatePrefix
 )
 
 // record records who claims a fence, once.
@@ -42,25 +40,7 @@ func (a *API) owned(ctx context.Context, c Caller, fence int64) error {
 // generation records that a generation exists, after the Workspace has it, so that a Workspace which is restored to a
 // time before is known to be behind. A record that is lost is written with the next one.
 func (a *API) generation(ctx context.Context, uid string, w workspace.Workspace) {
-	g := w.State
-	key := blob.Key{Workspace: uid, Fence: g.Fence, Name: fmt.Sprintf("%s%0*d", generationPrefix, generationDigits, g.Number)}
-	if g.Number == 0 || key.Check() != nil {
-		return
-	}
-	text, err := json.Marshal(record{g.Digest, g.Key})
-	if err == nil {
-		err = a.Store.Put(ctx, key, strings.NewReader(string(text)))
-	}
-	if err != nil {
-		glog.Warningf("cannot record generation %d of %s in the store: %v", g.Number, w.Name, err)
+	if err := evidence.Record(ctx, a.Store, uid, w); err != nil {
+		glog.Warning(err)
 	}
 }
-
-// record is the content of a generation's record.
-type record struct {
-	Digest string `json:"digest"`
-	Key    string `json:"key"`
-}
-
-// generationDigits is the number of digits of a generation in a name.
-const generationDigits = 10

@@ -2,9 +2,6 @@ package serve
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
-	"strings"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
@@ -29,32 +26,4 @@ func (r Records) Claim(ctx context.Context, uid string, fence int64, id string) 
 // Generation records that the current generation of a stored Workspace exists.
 func (r Records) Generation(ctx context.Context, uid string, w workspace.Workspace) {
 	(&API{Store: r.Store}).generation(ctx, uid, w)
-}
-
-// Newest returns the archive of the newest generation that the store has a record of; the zero value for none. If
-// lineages have parted, that of the highest fence counts.
-func (r Records) Newest(ctx context.Context, uid string) (workspace.Blob, error) {
-	all, err := r.Store.List(ctx, uid)
-	if err != nil {
-		return workspace.Blob{}, err
-	}
-	var newest blob.Key
-	for _, one := range all { // in order of their fences
-		if strings.HasPrefix(one.Key.Name, generationPrefix) && one.Key.Name >= newest.Name {
-			newest = one.Key
-		}
-	}
-	if newest.Name == "" {
-		return workspace.Blob{}, nil
-	}
-	in, err := r.Store.Get(ctx, newest)
-	if err != nil {
-		return workspace.Blob{}, err
-	}
-	defer in.Close() //nolint:errcheck // it is only read
-	var known record
-	if err := json.NewDecoder(in).Decode(&known); err != nil {
-		return workspace.Blob{}, fmt.Errorf("cannot read blob %s: %w", newest, err)
-	}
-	return workspace.Blob{Digest: known.Digest, Key: known.Key, Fence: newest.Fence}, nil
 }

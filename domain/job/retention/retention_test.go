@@ -1,10 +1,12 @@
 package retention_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/retention"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
@@ -53,7 +55,76 @@ func TestRuns(t *testing.T) {
 	assert.Equal(t, []string{"a", "d"}, retention.Runs(ended, 0))
 	assert.Equal(t, []string{"a"}, retention.Runs(ended, 11))
 	assert.Empty(t, retention.Runs(ended, 20))
-	assert.Equal(t, []string{"a", "d", "e"}, retention.Logs(ended, 0, 9*time.Hour-time.Minute, now.Add(13*time.Hour)))
-	assert.Equal(t, []string{"a", "d"}, retention.Logs(ended, 10, 0, now))
-	assert.Empty(t, retention.Logs(ended, 0, 0, now))
+}
+
+// Logs go by number and by age, but never those of the last Run (JOBS.md J11).
+func TestLogs(t *testing.T) {
+	var manifests []retention.Manifest
+	for i := range 5 {
+		manifests = append(manifests, retention.Manifest{Fence: int64(10 + 2*i), Stored: now.Add(time.Duration(i-5) * time.Hour)})
+	}
+	tests := map[string]struct {
+		why  string
+		keep int
+		age  time.Duration
+		want int64
+	}{
+		"Defaults": {why: "a hundred are kept, for ever"},
+		"Number":   {why: "fence 13 is an attempt of the run of fence 14, and stays", keep: 3, want: 12},
+		"One":      {why: "the last one stays", keep: 1, want: 16},
+		"Age":      {why: "two ended more than three and a half hours ago", age: 3*time.Hour + 30*time.Minute, want: 12},
+		"Old":      {why: "all are too old, and the last one stays", age: time.Minute, want: 16},
+		"Both":     {why: "the stricter one counts", keep: 4, age: 2 * time.Hour, want: 14},
+	}
+	for label, tc := range tests {
+		t.Run(label, func(t *testing.T) {
+			assert.Equal(t, tc.want, retention.Logs(manifests, tc.keep, tc.age, now), tc.why)
+		})
+	}
+	assert.Zero(t, retention.Logs(nil, 1, time.Second, now))
+}
+
+// Below a fence that stays, archives go that nothing refers to (JOBS.md J5).
+func TestArchives(t *testing.T) {
+	blob := func(fence int64, key string) workspace.Blob {
+		return workspace.Blob{Digest: "d", Key: key, Fence: fence}
+	}
+	w := workspace.Workspace{
+		Fence: 4, State: workspace.Generation{Number: 2, Blob: blob(3, "current")}, Kept: []workspace.Generation{{Number: 1, Blob: blob(1, "kept")}},
+		Orphans: []workspace.Orphan{{Blob: blob(2, "orphan")}, {Blob: blob(2, "discarded"), Discarded: true}},
+	}
+	at := func(fence int64, key string, age time.Duration) retention.Archive {
+		return retention.Archive{Key: key, Fence: fence, Stored: now.Add(-age)}
+	}
+	old := retention.Age
+	all := []retention.Archive{
+		at(1, "kept", old), at(1, "checkpoint", old), at(2, "orphan", old), at(2, "discarded", old), at(3, "current", old),
+		at(3, "late", old-time.Second), at(4, "under way", old),
+	}
+	assert.Equal(t, []string{"checkpoint", "discarded"}, retention.Archives(w, workspace.Extent{}, all, now))
+	assert.Empty(t, retention.Archives(w, workspace.Extent{Fence: 5}, all, now), "the store is ahead")
+	assert.Empty(t, retention.Archives(workspace.Workspace{}, workspace.Extent{Left: 1}, all, now), "no person has decided about an earlier state")
+}
+
+// Whatever a Workspace is, no archive is deleted that it refers to, or that is young (JOBS.md J5).
+func FuzzArchives(f *testing.F) {
+	f.Add(int64(4), int64(3), int64(2), int64(1), int64(0), uint8(3))
+	f.Fuzz(func(t *testing.T, fence, current, kept, orphan, held int64, bits uint8) {
+		key := func(fence int64) workspace.Blob {
+			return workspace.Blob{Digest: "d", Key: fmt.Sprint("k", fence), Fence: fence}
+		}
+		w := workspace.Workspace{
+			Fence: fence, State: workspace.Generation{Number: 1, Blob: key(current)}, Kept: []workspace.Generation{{Blob: key(kept)}},
+			Orphans: []workspace.Orphan{{Blob: key(orphan), Discarded: bits&1 > 0}}, Lock: workspace.Lock{Fence: held},
+		}
+		var all []retention.Archive
+		for _, fence := range []int64{fence, current, kept, orphan, held, fence - 1} {
+			all = append(all, retention.Archive{Key: key(fence).Key, Fence: fence, Stored: now.Add(-time.Duration(bits) * time.Hour)})
+		}
+		for _, gone := range retention.Archives(w, workspace.Extent{Fence: int64(bits)}, all, now) {
+			require.NotContains(t, []string{key(fence).Key, key(current).Key, key(kept).Key, key(held).Key}, gone)
+			require.GreaterOrEqual(t, bits, uint8(24))
+			require.True(t, gone != key(orphan).Key || bits&1 > 0)
+		}
+	})
 }

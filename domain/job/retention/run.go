@@ -35,20 +35,6 @@ func Runs(ended []Ended, keep int) []string {
 	return gone
 }
 
-// Logs returns the UIDs of Runs whose logs may be deleted, oldest first: more than keep are newer, or they are older
-// than age. The last one keeps its logs. A keep or age of 0 sets no such limit.
-func Logs(ended []Ended, keep int, age time.Duration, now time.Time) []string {
-	var gone []string
-	for i, r := range newestFirst(ended) {
-		surplus, old := keep > 0 && i >= keep, age > 0 && now.Sub(r.Ended) > age
-		if (surplus || old) && r.Drained && !r.Last {
-			gone = append(gone, r.UID)
-		}
-	}
-	slices.Reverse(gone)
-	return gone
-}
-
 // newestFirst returns Runs in order of their ends, those of one time by UID.
 func newestFirst(ended []Ended) []Ended {
 	return slices.SortedFunc(slices.Values(ended), func(a, b Ended) int {

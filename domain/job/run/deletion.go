@@ -17,7 +17,7 @@ const (
 
 // Deletion describes a Workspace that is being deleted.
 type Deletion struct {
-	// Destroy reports that the Workspace asks for it, and that a Run has held its lock.
+	// Destroy reports that the Workspace asks for it, and that a Run has held its lock or there is a state.
 	Destroy bool
 	// Namespace, Definition and Orcon report that these are being deleted too, so that the Workspace was not deleted by
 	// itself.

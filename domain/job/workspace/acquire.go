@@ -65,8 +65,14 @@ func (w Workspace) Startable(e Extent) error {
 		"`orcon job state accept %s` or `orcon job state rollback %s`", ErrWaits, w.State.Number, w.State.Exit, w.Name, w.Name, w.Name)
 }
 
-// ahead returns an error if the store reaches further than the Workspace, as after the restore of an older object.
+// ahead returns an error if the store reaches further than the Workspace, as after the restore of an older object, or if
+// it has the state of an earlier one and no person has decided about that.
 func ahead(w Workspace, e Extent) error {
+	if e.Left > 0 && w.Fence == 0 {
+		return fmt.Errorf("%w: a JobWorkspace of the name %s, which is gone, left generation %d there: take it over with "+
+			"`orcon job state adopt %s`, or begin empty with `orcon job state accept %s --store ignore`",
+			ErrAhead, w.Name, e.Left, w.Name, w.Name)
+	}
 	if e.Fence <= w.Fence && e.Generation <= w.State.Number {
 		return nil
 	}

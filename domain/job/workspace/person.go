@@ -56,8 +56,11 @@ func acceptStore(w Workspace, r Restored) (Workspace, error) {
 	switch {
 	case ahead(w, r.Extent) == nil:
 		return w, fmt.Errorf("%w: it is not ahead", ErrStale)
-	case r.By == "" || r.Adopt && r.Newest.Key == "":
-		return w, fmt.Errorf("%w: name the person and the newest archive", ErrInvalid)
+	case r.By == "":
+		return w, fmt.Errorf("%w: no person is named", ErrInvalid)
+	case r.Adopt && r.Newest.Key == "":
+		return w, fmt.Errorf("%w: the store has no generation of this JobWorkspace: `orcon job state adopt %s` takes over that of an earlier one",
+			ErrInvalid, w.Name)
 	}
 	if w.Lock.Held() {
 		w = abandon(keep(w, r.Uploaded, r.Now))
@@ -71,7 +74,7 @@ func acceptStore(w Workspace, r Restored) (Workspace, error) {
 	}
 	w = advance(w, Generation{Blob: blob, Accepted: true, Author: author})
 	w.State.Number = top + 1
-	w.Fence = max(w.Fence, r.Extent.Fence)
+	w.Fence = max(w.Fence, r.Extent.Fence, 1)
 	return w, nil
 }
 

@@ -47,7 +47,7 @@ func Meanings() []condition.Meaning {
 		{Type: condition.Stalled, Reason: unreadable, Means: "a newer version of Orcon, or another writer, has written the state",
 			Cure: "use the version that wrote it, or restore the JobWorkspace from a backup"},
 		{Type: condition.Stalled, Reason: string(StoreAhead),
-			Means: "the store holds more than the JobWorkspace knows, as after the restore of an older object",
-			Cure:  "compare the two, then decide with the command in the message"},
+			Means: "the store holds more than the JobWorkspace knows, as after the restore of an older object, or where one is made anew",
+			Cure:  "look at what the store has, then decide with the command in the message"},
 	}
 }

@@ -183,6 +183,9 @@ type Ended struct {
 // it holds a record of. Those of Runs count too: the highest fence in their status.
 type Extent struct {
 	Fence, Generation int64
+	// Left is the newest generation that a Workspace of the same name left in the store when it went; 0 for none. It
+	// counts until a fence was used.
+	Left int64
 }
 
 // release returns a Workspace without a hold, whose last end is recorded. A push leaves that of the last Run.

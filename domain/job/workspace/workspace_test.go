@@ -431,6 +431,22 @@ func TestAcceptStore(t *testing.T) {
 	}
 }
 
+// A Workspace that is made anew under its name does not begin beside the state that an earlier one left, until a person
+// begins empty, or a state is pushed in its place (JOBS.md J20 and JOBS-DESIGN.md 11).
+func TestLeft(t *testing.T) {
+	left := Extent{Left: 5}
+	_, err := fresh.Acquire(Admission{Run: one, Extent: left})
+	require.ErrorIs(t, err, ErrAhead)
+	assert.ErrorContains(t, err, "`orcon job state adopt shop/db`")
+	_, err = fresh.AcceptStore(Restored{Adopt: true, By: "ann", Extent: left, Now: start})
+	require.ErrorContains(t, err, "`orcon job state adopt shop/db`")
+	w := must(t)(fresh.AcceptStore(Restored{By: "ann", Extent: left, Now: start}))
+	assert.Empty(t, w.State.Digest)
+	assert.Equal(t, Ready, w.Phase(left))
+	w = must(t)(w.Acquire(Admission{Run: one, Extent: left}))
+	assert.Equal(t, int64(2), w.Lock.Fence, "the decision took a fence")
+}
+
 // Earlier generations are kept up to their number; a rollback makes one of them the next one.
 func TestRollback(t *testing.T) {
 	w := committed(t, job.Exit{})

@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob/directory"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/jobprocess"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
@@ -46,7 +47,7 @@ type world struct {
 	namespace string
 	// outside is the folder that scripts have as $OUT.
 	outside    string
-	store      *directory.Store
+	store      blob.Store
 	executor   *jobprocess.Machine
 	controller context.CancelFunc
 	ended      chan error
@@ -55,14 +56,21 @@ type world struct {
 // newWorld makes a world. The script finds a folder that outlives the run in $OUT.
 func newWorld(t *testing.T, script string, change ...func(*v1alpha1.JobWorkspace)) *world {
 	t.Helper()
+	return newWorldWith(t, func(folder blob.Store) blob.Store { return folder }, script, change...)
+}
+
+// newWorldWith makes a world whose store is a directory, or another one in its place.
+func newWorldWith(t *testing.T, choose func(folder blob.Store) blob.Store, script string, change ...func(*v1alpha1.JobWorkspace)) *world {
+	t.Helper()
 	c := controlplane.Shared(t)
 	define(t, c)
 	w := &world{t: t, cluster: c, namespace: c.NewNamespace(t, "jobs-"), outside: t.TempDir(), ports: &ports{tokens: map[string]serve.Caller{}, signs: map[string]controller.Sign{}}}
 	var err error
 	w.client, err = client.New(c.Config(t), client.Options{Scheme: scheme(t)})
 	require.NoError(t, err)
-	w.store, err = directory.Open(filepath.Join(t.TempDir(), "blobs"))
+	store, err := directory.Open(filepath.Join(t.TempDir(), "blobs"))
 	require.NoError(t, err)
+	w.store = choose(store)
 	api := httptest.NewServer((&serve.API{
 		Workspaces: workspaces{w.ports}, Runs: runs{w.ports}, Renewals: w.ports, Callers: w.ports, Store: w.store, Limits: serve.DefaultLimits(), Clock: time.Now,
 	}).Handler())
@@ -74,7 +82,7 @@ func newWorld(t *testing.T, script string, change ...func(*v1alpha1.JobWorkspace
 		w.stop()
 		w.killAll()
 		api.Close()
-		_ = w.store.Close()
+		_ = store.Close()
 	})
 	w.create(&v1alpha1.JobTemplate{ObjectMeta: w.named("script"), Spec: v1alpha1.JobTemplateSpec{
 		Image: "registry/script@sha256:" + strings.Repeat("a", 64), Contract: run.Contract,

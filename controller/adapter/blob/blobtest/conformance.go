@@ -111,6 +111,9 @@ func index(t *testing.T, s blob.Store) {
 	fences, err = s.Fences(ctx, "one")
 	require.NoError(t, err)
 	assert.Equal(t, []int64{2, 10, 20}, fences)
+	workspaces, err := s.Workspaces(ctx)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"one", "one-more"}, workspaces)
 	for prefix, want := range map[string][]blob.Key{
 		"": {key(2, "a"), key(2, "log-a"), key(2, "log-b")}, "log-": {key(2, "log-a"), key(2, "log-b")}, "x": nil,
 	} {
@@ -130,6 +133,10 @@ func index(t *testing.T, s blob.Store) {
 	assert.Equal(t, []int64{2, 20}, fences, "a fence without blobs is none")
 	_, err = s.Fences(ctx, "../one")
 	require.Error(t, err)
+	require.NoError(t, s.Delete(ctx, other))
+	workspaces, err = s.Workspaces(ctx)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"one"}, workspaces, "a workspace without blobs is none")
 	_, err = s.Below(ctx, "one", 0, "")
 	require.Error(t, err)
 }
@@ -146,7 +153,7 @@ func remove(t *testing.T, s blob.Store) {
 	require.NoError(t, s.Put(ctx, key(1, "a"), strings.NewReader("z")), "its key is free")
 	require.NoError(t, s.Delete(ctx, key(1, "a")))
 	require.NoError(t, s.Delete(ctx, key(1, "b")))
-	found, err := s.List(ctx, "")
+	found, err := s.List(ctx, "one")
 	require.NoError(t, err)
 	assert.Empty(t, found)
 }

@@ -10,6 +10,21 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
 )
 
+// Workspaces implements blob.Index.
+func (s *Store) Workspaces(ctx context.Context) ([]string, error) {
+	entries, err := fs.ReadDir(s.root.FS(), ".")
+	if err = errors.Join(err, ctx.Err()); err != nil {
+		return nil, fmt.Errorf("cannot list the workspaces: %w", err)
+	}
+	var found []string
+	for _, one := range entries {
+		if _, err := blob.Folder(one.Name(), 1); err == nil && one.IsDir() {
+			found = append(found, one.Name())
+		}
+	}
+	return found, nil
+}
+
 // Fences implements blob.Index.
 func (s *Store) Fences(ctx context.Context, workspace string) ([]int64, error) {
 	_, err := blob.Folder(workspace, 1)

@@ -13,25 +13,54 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
 )
 
+// Workspaces implements blob.Index.
+func (s *Store) Workspaces(ctx context.Context) ([]string, error) {
+	names, err := s.folders(ctx, s.prefix)
+	if err != nil {
+		return nil, fmt.Errorf("cannot list the workspaces: %w", err)
+	}
+	foreign := func(name string) bool {
+		_, err := blob.Folder(name, 1)
+		return err != nil
+	}
+	names = slices.DeleteFunc(names, foreign)
+	slices.Sort(names)
+	return names, nil
+}
+
 // Fences implements blob.Index.
 func (s *Store) Fences(ctx context.Context, workspace string) ([]int64, error) {
 	_, err := blob.Folder(workspace, 1)
 	if err = errors.Join(err, ctx.Err()); err != nil {
 		return nil, fmt.Errorf("cannot list the fences of %s: %w", workspace, err)
 	}
-	ctx, end := context.WithCancel(ctx)
-	defer end() // of the client's listing too
+	names, err := s.folders(ctx, s.prefix+workspace+"/")
+	if err != nil {
+		return nil, fmt.Errorf("cannot list the fences of %s: %w", workspace, err)
+	}
 	var fences []int64
-	for object := range s.client.ListObjects(ctx, s.bucket, minio.ListObjectsOptions{Prefix: s.prefix + workspace + "/"}) {
-		if object.Err != nil {
-			return nil, fmt.Errorf("cannot list the fences of %s: %w", workspace, object.Err)
-		}
-		if fence, err := blob.ParseFolder(path.Base(object.Key)); err == nil && strings.HasSuffix(object.Key, "/") {
+	for _, name := range names {
+		if fence, err := blob.ParseFolder(name); err == nil {
 			fences = append(fences, fence)
 		}
 	}
 	slices.Sort(fences)
-	return fences, ctx.Err()
+	return fences, nil
+}
+
+// folders returns the names of the folders right below a prefix.
+func (s *Store) folders(ctx context.Context, prefix string) (names []string, err error) {
+	ctx, end := context.WithCancel(ctx)
+	defer end() // of the client's listing too
+	for object := range s.client.ListObjects(ctx, s.bucket, minio.ListObjectsOptions{Prefix: prefix}) {
+		if object.Err != nil {
+			return nil, object.Err
+		}
+		if strings.HasSuffix(object.Key, "/") {
+			names = append(names, path.Base(object.Key))
+		}
+	}
+	return names, ctx.Err()
 }
 
 // Below implements blob.Index.

@@ -1,5 +1,5 @@
 // Package sealed encrypts states before a store gets them, in the format of age (JOBS.md J14, JOBS-DESIGN.md 9). The
-// file of keys has one identity a line, as age-keygen writes it: the first one encrypts, and each of them decrypts, so
+// source of keys has one identity a line, as age-keygen writes it: the first one encrypts, and each of them decrypts, so
 // that a new key is put first and an old one is removed when no state needs it any more.
 //
 // What is not encrypted stays readable, since it may have been stored before. A state is known by the digest of its

@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 
 	"filippo.io/age"
 
@@ -19,12 +20,26 @@ import (
 type Store struct {
 	blob.Store
 
-	// Keys is the file of keys. It is read for each blob, so that it may be replaced at any time.
-	Keys string
+	// Keys is the source of keys. It is read for each blob, so that they may be replaced at any time.
+	Keys Source
+	// Exempt reports that blobs of a workspace are stored in plain; nil for none.
+	Exempt func(ctx context.Context, workspace string) bool
 	// Prefixes begin the names of blobs that are encrypted.
 	Prefixes []string
 	// Folder is where an encrypted blob is kept until it is stored; "" for that of the system.
 	Folder string
+
+	// used are the names of keys that are noted in the store.
+	used sync.Map
+}
+
+// Check returns why no blob can be encrypted; nil if one can be.
+func (s *Store) Check(ctx context.Context) error {
+	k, err := readKeys(ctx, s.Keys)
+	if err != nil {
+		return fmt.Errorf("%w%s", err, s.missing(ctx, k))
+	}
+	return nil
 }
 
 // Prefixes returns those of the blobs that may have secrets in them: states, which checkpoints and orphans are too, and
@@ -34,8 +49,9 @@ func Prefixes() []string { return []string{"state-", "plan-"} }
 // Put implements blob.Store. The same content is encrypted in another way each time, so what is stored is compared as
 // it is decrypted.
 func (s *Store) Put(ctx context.Context, key blob.Key, content io.ReadSeeker) error {
-	if !slices.ContainsFunc(s.Prefixes, func(prefix string) bool { return strings.HasPrefix(key.Name, prefix) }) {
-		return s.Store.Put(ctx, key, content)
+	secret := slices.ContainsFunc(s.Prefixes, func(prefix string) bool { return strings.HasPrefix(key.Name, prefix) })
+	if !secret || s.Exempt != nil && s.Exempt(ctx, key.Workspace) {
+		return s.putPlain(ctx, key, content)
 	}
 	file, err := os.CreateTemp(s.Folder, "orcon-sealed-")
 	if err != nil {
@@ -43,7 +59,7 @@ func (s *Store) Put(ctx context.Context, key blob.Key, content io.ReadSeeker) er
 	}
 	defer os.Remove(file.Name()) //nolint:errcheck // the folder is a temporary one
 	defer file.Close()           //nolint:errcheck // the store has its own copy
-	if err := s.seal(file, content); err != nil {
+	if err := s.seal(ctx, file, content); err != nil {
 		return fmt.Errorf("cannot encrypt blob %s: %w", key, err)
 	}
 	err = s.Store.Put(ctx, key, file)
@@ -53,10 +69,22 @@ func (s *Store) Put(ctx context.Context, key blob.Key, content io.ReadSeeker) er
 	return err
 }
 
-// seal encrypts a content.
-func (s *Store) seal(out io.Writer, content io.ReadSeeker) error {
-	k, err := readKeys(s.Keys)
+// putPlain stores a content as it is. It may be there already in another form, since it was encrypted before.
+func (s *Store) putPlain(ctx context.Context, key blob.Key, content io.ReadSeeker) error {
+	err := s.Store.Put(ctx, key, content)
+	if errors.Is(err, blob.ErrConflict) {
+		return s.settle(ctx, key, content)
+	}
+	return err
+}
+
+// seal encrypts a content, after the key is noted in the store.
+func (s *Store) seal(ctx context.Context, out io.Writer, content io.ReadSeeker) error {
+	k, err := readKeys(ctx, s.Keys)
 	if err != nil {
+		return fmt.Errorf("%w%s", err, s.missing(ctx, k))
+	}
+	if err := s.note(ctx, k.names[0]); err != nil {
 		return err
 	}
 	if _, err := content.Seek(0, io.SeekStart); err != nil {
@@ -92,7 +120,7 @@ func (s *Store) Get(ctx context.Context, key blob.Key) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	content, err := s.open(bufio.NewReader(stored))
+	content, err := s.open(ctx, bufio.NewReader(stored))
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot decrypt blob %s: %w", key, err), stored.Close())
 	}
@@ -100,7 +128,7 @@ func (s *Store) Get(ctx context.Context, key blob.Key) (io.ReadCloser, error) {
 }
 
 // open returns the plain content of a stored blob.
-func (s *Store) open(stored *bufio.Reader) (io.Reader, error) {
+func (s *Store) open(ctx context.Context, stored *bufio.Reader) (io.Reader, error) {
 	begin, err := stored.Peek(len(magic))
 	if string(begin) != magic {
 		if errors.Is(err, io.EOF) {
@@ -108,14 +136,14 @@ func (s *Store) open(stored *bufio.Reader) (io.Reader, error) {
 		}
 		return stored, err
 	}
-	k, err := readKeys(s.Keys)
+	k, err := readKeys(ctx, s.Keys)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", blob.ErrLocked, err)
+		return nil, fmt.Errorf("%w: %w%s", blob.ErrLocked, err, s.missing(ctx, k))
 	}
 	content, err := age.Decrypt(stored, k.all...)
 	if _, locked := errors.AsType[*age.NoIdentityMatchError](err); locked {
-		return nil, fmt.Errorf("%w: it was encrypted to another key than the %d of %s: add its key there, below the first one",
-			blob.ErrLocked, len(k.all), s.Keys)
+		return nil, fmt.Errorf("%w: it was encrypted to another key than the %d of %s: add its key there, below the first one%s",
+			blob.ErrLocked, len(k.all), s.Keys, s.missing(ctx, k))
 	}
 	return content, err
 }

@@ -2,6 +2,7 @@ package sealed_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -38,7 +39,7 @@ func newStore(t *testing.T, keys string) (*sealed.Store, blob.Store) {
 	below, err := directory.Open(t.TempDir())
 	require.NoError(t, err)
 	t.Cleanup(func() { below.Close() })
-	return &sealed.Store{Store: below, Keys: keys, Prefixes: sealed.Prefixes(), Folder: t.TempDir()}, below
+	return &sealed.Store{Store: below, Keys: sealed.File(keys), Prefixes: sealed.Prefixes(), Folder: t.TempDir()}, below
 }
 
 // A store that encrypts is a store.
@@ -67,7 +68,7 @@ func TestEncrypts(t *testing.T) {
 	left, err := os.ReadDir(s.Folder)
 	require.NoError(t, err)
 	assert.Empty(t, left)
-	s.Keys = "/none"
+	s.Keys = sealed.File("/none")
 	assert.Equal(t, secret, blobtest.Read(t, s, record))
 }
 
@@ -78,14 +79,14 @@ func TestRotation(t *testing.T) {
 	plain, old, state := named("state-plain"), named("state-old"), named("plan-new")
 	require.NoError(t, below.Put(t.Context(), plain, strings.NewReader("plain")))
 	require.NoError(t, s.Put(t.Context(), old, strings.NewReader("old")))
-	s.Keys = with(t, second, first)
+	s.Keys = sealed.File(with(t, second, first))
 	require.NoError(t, s.Put(t.Context(), state, strings.NewReader("new")))
 	require.NoError(t, s.Put(t.Context(), old, strings.NewReader("old")), "an upload is repeated after the change")
 	require.ErrorIs(t, s.Put(t.Context(), old, strings.NewReader("other")), blob.ErrConflict)
 	for k, want := range map[blob.Key]string{plain: "plain", old: "old", state: "new"} {
 		assert.Equal(t, want, blobtest.Read(t, s, k))
 	}
-	s.Keys = with(t, second)
+	s.Keys = sealed.File(with(t, second))
 	assert.Equal(t, "new", blobtest.Read(t, s, state), "the first key encrypted it")
 	_, err := s.Get(t.Context(), old)
 	require.ErrorIs(t, err, blob.ErrLocked)
@@ -111,14 +112,14 @@ func TestWithoutKey(t *testing.T) {
 		"Other":   {keys: with(t, "ssh-ed25519 AAAA\n"), says: "line 3: unknown identity type"},
 	} {
 		t.Run(label, func(t *testing.T) {
-			s.Keys = tc.keys
+			s.Keys = sealed.File(tc.keys)
 			_, err := s.Get(t.Context(), state)
 			require.ErrorIs(t, err, blob.ErrLocked)
 			require.ErrorContains(t, err, tc.says)
 			assert.NotContains(t, err.Error(), strings.TrimSpace(right))
 			assert.NotContains(t, err.Error(), strings.TrimSpace(damaged))
 			assert.Equal(t, stored, blobtest.Read(t, below, state))
-			assert.Equal(t, tc.write, sealed.Check(tc.keys) == nil)
+			assert.Equal(t, tc.write, s.Check(t.Context()) == nil)
 			if !tc.write {
 				require.Error(t, s.Put(t.Context(), another, strings.NewReader("x")), "it is never stored in plain")
 				_, err := below.Get(t.Context(), another)
@@ -126,7 +127,7 @@ func TestWithoutKey(t *testing.T) {
 			}
 		})
 	}
-	s.Keys = with(t, key(t), right)
+	s.Keys = sealed.File(with(t, key(t), right))
 	assert.Equal(t, "content", blobtest.Read(t, s, state), "the key is added, and all is there")
 }
 
@@ -191,3 +192,52 @@ func (failing) Read([]byte) (int, error) { return 0, errors.New("the disk is gon
 
 // WriteTo implements io.WriterTo.
 func (failing) WriteTo(io.Writer) (int64, error) { return 0, errors.New("the disk is gone") }
+
+// JOBS.md J14: a key that is lost has a name in the message, though no key is in the store.
+func TestLostKey(t *testing.T) {
+	first, second := key(t), key(t)
+	s, below := newStore(t, with(t, first))
+	state := named("state-1")
+	require.NoError(t, s.Put(t.Context(), state, strings.NewReader("content")))
+	used, err := sealed.Used(t.Context(), below)
+	require.NoError(t, err)
+	k, err := age.ParseX25519Identity(strings.TrimSpace(first))
+	require.NoError(t, err)
+	assert.Equal(t, []string{k.Recipient().String()}, used)
+	for _, keys := range []string{with(t, second), "/none/keys"} {
+		s.Keys = sealed.File(keys)
+		_, err = s.Get(t.Context(), state)
+		require.ErrorIs(t, err, blob.ErrLocked)
+		assert.ErrorContains(t, err, ": keys that were used and are missing: "+used[0])
+	}
+	require.ErrorContains(t, s.Check(t.Context()), used[0])
+	require.NoError(t, below.Delete(t.Context(), blob.Key{Workspace: blob.Own, Fence: 1, Name: used[0]}))
+	_, err = s.Get(t.Context(), state)
+	require.ErrorIs(t, err, blob.ErrLocked)
+	assert.NotContains(t, err.Error(), "missing")
+}
+
+// JOBS.md J14: a Workspace that is exempt is stored in plain; what was encrypted before stays readable, and an upload that is
+// repeated after the change succeeds.
+func TestExempt(t *testing.T) {
+	s, below := newStore(t, with(t, key(t)))
+	before, after := named("state-1"), named("state-2")
+	require.NoError(t, s.Put(t.Context(), before, strings.NewReader("before")))
+	s.Exempt = func(_ context.Context, workspace string) bool { return workspace == before.Workspace }
+	require.NoError(t, s.Put(t.Context(), before, strings.NewReader("before")))
+	require.ErrorIs(t, s.Put(t.Context(), before, strings.NewReader("other")), blob.ErrConflict)
+	require.NoError(t, s.Put(t.Context(), after, strings.NewReader("after")))
+	assert.Equal(t, "before", blobtest.Read(t, s, before))
+	assert.Equal(t, "after", blobtest.Read(t, below, after))
+	other := blob.Key{Workspace: "other", Fence: 1, Name: "state-1"}
+	require.NoError(t, s.Put(t.Context(), other, strings.NewReader("other")))
+	assert.NotContains(t, blobtest.Read(t, below, other), "other")
+}
+
+// A key that is made is one that can be used.
+func TestGenerate(t *testing.T) {
+	text, err := sealed.Generate()
+	require.NoError(t, err)
+	s, _ := newStore(t, with(t, text))
+	require.NoError(t, s.Check(t.Context()))
+}

@@ -39,6 +39,15 @@ type Objects struct {
 	Cache, Live client.Reader
 }
 
+// Spec returns the spec of the JobWorkspace with a UID, as the cache has it.
+func (o Objects) Spec(ctx context.Context, uid string) (v1alpha1.JobWorkspaceSpec, error) {
+	var found v1alpha1.JobWorkspaceList
+	if err := o.find(ctx, uid, &found); err != nil || len(found.Items) == 0 {
+		return v1alpha1.JobWorkspaceSpec{}, missing("JobWorkspace", uid, err)
+	}
+	return found.Items[0].Spec, nil
+}
+
 // workspace returns the JobWorkspace with a UID.
 func (o Objects) workspace(ctx context.Context, uid string) (*v1alpha1.JobWorkspace, error) {
 	var found v1alpha1.JobWorkspaceList

@@ -88,12 +88,47 @@ type JobWorkspaceSpec struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100
 	KeepGenerations int32 `json:"keepGenerations,omitempty"`
+	// state tells how states are stored; unset is the default of each field.
+	// +optional
+	State *JobStatePolicy `json:"state,omitempty"`
+	// logs tells how long the logs of runs are kept; unset is the default of each field.
+	// +optional
+	Logs *JobLogPolicy `json:"logs,omitempty"`
 	// deletionPolicy is Destroy to run action destroy when the JobWorkspace is deleted, with the frozen input of its last
 	// run; Retain (default) leaves everything. If its namespace, its definition or Orcon is deleted, nothing is destroyed.
 	// The states stay in the store either way.
 	// +optional
 	// +kubebuilder:validation:Enum=Retain;Destroy
 	DeletionPolicy string `json:"deletionPolicy,omitempty"`
+}
+
+// JobStatePolicy tells how states are stored.
+type JobStatePolicy struct {
+	// encryption is Disabled to store new states in plain: all that can read the store can read them. Enabled (default)
+	// encrypts states, checkpoints and orphans, unless that is switched off for the installation. States that are stored
+	// already stay as they are, and readable.
+	// +optional
+	// +kubebuilder:validation:Enum=Enabled;Disabled
+	Encryption string `json:"encryption,omitempty"`
+}
+
+// EncryptionDisabled is the encryption of states that are stored in plain.
+const EncryptionDisabled = "Disabled"
+
+// JobLogPolicy tells how long the logs of runs are kept. Those of the last run stay.
+type JobLogPolicy struct {
+	// keepRuns is the number of runs that have ended whose logs are kept, from 1 to 1000; unset is 100.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000
+	KeepRuns int32 `json:"keepRuns,omitempty"`
+	// keepFor is how long the logs of a run are kept after its end, at least 1h; unset sets no such limit.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=16
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,6}(\.[0-9]{1,6})?(ns|us|µs|ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1h')",message="use at least 1h"
+	KeepFor *metav1.Duration `json:"keepFor,omitempty"`
 }
 
 // DeletionPolicyDestroy is the deletionPolicy by which the deletion of a JobWorkspace runs action destroy.
