@@ -172,6 +172,14 @@ func background(t *testing.T, form string, arguments ...string) resident {
 	return resident{cluster: c}
 }
 
+// tryUp brings up a cluster that may fail.
+func tryUp(t *testing.T, arguments ...string) (string, error) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "c")
+	out, err := exec.Command(clustertest.Program(t), append([]string{"up", "--dir", dir}, arguments...)...).CombinedOutput()
+	return string(out), err
+}
+
 func janitorOf(t *testing.T, c *clustertest.Cluster) int {
 	t.Helper()
 	for _, pid := range processes(t) {
