@@ -51,21 +51,25 @@ func (r *run) base() string {
 	return r.hold.Base.Digest
 }
 
+// renewals is how many renewals are due at least within the time after which a run counts as lost.
+const renewals = 4
+
 // renew proves that the keeper lives, until the end of the context. One that fails is repeated sooner.
 func (r *run) renew(ctx context.Context) {
+	every := min(r.Settings.Renew, r.hold.Lost/renewals)
 	for failed := 0; ; {
 		sent := r.Clock()
-		bounded, end := context.WithTimeout(ctx, r.Settings.Renew)
+		bounded, end := context.WithTimeout(ctx, every)
 		answer, err := r.Ledger.Renew(bounded, r.holder)
 		end()
-		next := sent + r.Settings.Renew - r.Clock()
+		next := sent + every - r.Clock()
 		switch {
 		case final(err):
 			r.stop(err.Error())
 			return
 		case err != nil:
 			failed++
-			next = min(r.pause(failed), r.Settings.Renew)
+			next = min(r.pause(failed), every)
 			glog.Warningf("cannot renew the hold, trying again in %s: %v", next, err)
 		default:
 			failed = 0
