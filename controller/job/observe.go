@@ -49,6 +49,8 @@ type execution struct {
 	// decided is its status, if that does not follow from the Workspace.
 	decided run.Status
 	pod     run.Pod
+	// waits is why its state is not stored yet although its process has ended; "" for no reason.
+	waits string
 	// drains reports that the rest of its output is not yet stored.
 	drains bool
 }
@@ -166,7 +168,7 @@ func (l *look) status(e *execution) run.Status {
 	}
 	return run.Derive(run.Facts{
 		Run: convert.ToRun(e.JobRun), Published: e.published, Cancelled: convert.Cancelled(e.JobRun), TimedOut: convert.TimedOut(e.JobRun),
-		Pod: e.pod, Extent: l.memory.extent, Obstacle: l.obstacle,
+		Pod: e.pod, Waits: e.waits, Extent: l.memory.extent, Obstacle: l.obstacle,
 	}, l.w)
 }
 

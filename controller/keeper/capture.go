@@ -125,7 +125,7 @@ func (c *captures) final(ctx context.Context, process exchange.Ended) End {
 	if e.Outcome == job.Unchanged {
 		return e
 	}
-	err = r.repeat(ctx, "store the state", func() error {
+	err = r.insist(ctx, "store the state", func() error {
 		stored, err := r.upload(ctx, a)
 		e.State = &stored
 		return err

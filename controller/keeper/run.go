@@ -33,6 +33,8 @@ type run struct {
 	due string
 	// vanished is when the shim was first missed.
 	vanished time.Duration
+	// waits is why the state of the template, which has ended, is not stored yet; "" for no reason.
+	waits string
 }
 
 // newRun returns a run of a hold that was last acknowledged by an answer to what was sent at a time.
@@ -60,7 +62,7 @@ func (r *run) renew(ctx context.Context) {
 	for failed := 0; ; {
 		sent := r.Clock()
 		bounded, end := context.WithTimeout(ctx, every)
-		answer, err := r.Ledger.Renew(bounded, r.holder)
+		answer, err := r.Ledger.Renew(bounded, r.holder, r.waiting())
 		end()
 		next := sent + every - r.Clock()
 		switch {
@@ -120,6 +122,26 @@ func (r *run) reason() string {
 		r.due = fmt.Sprintf("no renewal was acknowledged for %s", r.hold.Lost)
 	}
 	return r.due
+}
+
+// insist repeats a call after the template has ended. Renewals tell why it fails.
+func (r *run) insist(ctx context.Context, what string, call func() error) error {
+	return r.repeat(ctx, what, func() error {
+		err := call()
+		r.mutex.Lock()
+		defer r.mutex.Unlock()
+		if r.waits = ""; err != nil {
+			r.waits = fmt.Sprintf("cannot %s: %v", what, err)
+		}
+		return err
+	})
+}
+
+// waiting returns why the state is not stored yet.
+func (r *run) waiting() string {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	return r.waits
 }
 
 // prepare restores the state, and lets the shim start.
@@ -265,7 +287,7 @@ func (r *run) conclude(ctx context.Context, process exchange.Ended) error {
 
 // end records the end until it is recorded, and lets the shim exit.
 func (r *run) end(ctx context.Context, e End) error {
-	err := r.repeat(ctx, "record the end", func() error { return r.Ledger.End(ctx, r.holder, e) })
+	err := r.insist(ctx, "record the end", func() error { return r.Ledger.End(ctx, r.holder, e) })
 	if err != nil && !final(err) {
 		return fmt.Errorf("cannot record the end of the run: %w", err)
 	}

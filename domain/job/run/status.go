@@ -47,7 +47,9 @@ type Facts struct {
 	// Cancelled and TimedOut tell why its process was stopped, if it was.
 	Cancelled, TimedOut bool
 	Pod                 Pod
-	Extent              workspace.Extent
+	// Waits tells why the state of a process that has ended is not stored yet; "" for no reason.
+	Waits  string
+	Extent workspace.Extent
 	// Obstacle tells why no Run can be admitted now, such as a store that does not answer; "" for no reason.
 	Obstacle string
 }
@@ -124,6 +126,8 @@ func held(f Facts, w workspace.Workspace) Status {
 		return Status{Phase: Starting, Reason: reasonPodPending, Message: "its pod waits for a node"}
 	case l.Claimant.ID == "":
 		return Status{Phase: Starting, Reason: reasonAdmitted, Message: "its pod is being made"}
+	case f.Waits != "":
+		return Status{Phase: Capturing, Reason: string(Capturing), Message: "its process has ended, and its state waits to be stored: " + f.Waits}
 	case f.Pod.Stopped:
 		return Status{Phase: Capturing, Reason: string(Capturing), Message: "its process has ended, and its state is being stored"}
 	case stop != "":

@@ -33,6 +33,7 @@ func installed() []client.Object {
 		labelled(&rbacv1.ClusterRoleBinding{}, "", "relations-controller", "relations-controller"),
 		labelled(&corev1.ServiceAccount{}, "orcon-system", "relations-controller", "relations-controller"),
 		controller("relations-controller", 2),
+		served("v1alpha1.jobs.orcon.tengu.io"),
 		labelled(&admissionv1.MutatingWebhookConfiguration{}, "", "relations-mutating-webhook", "relations-mutating-webhook"),
 		labelled(&admissionv1.ValidatingAdmissionPolicy{}, "", "orcon-leave", ""),
 		labelled(&corev1.Service{}, "orcon-system", "relations-controller", "relations-controller"),
@@ -55,7 +56,7 @@ func TestTakePrograms(t *testing.T) {
 	rest, err := Parts{w.Cluster}.Rest(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, Parts{w.Cluster}.TakePrograms(t.Context()))
-	order := []string{"MutatingWebhookConfiguration", "Deployment", "ClusterRoleBinding", "ClusterRole", "ServiceAccount"}
+	order := []string{"APIService", "MutatingWebhookConfiguration", "Deployment", "ClusterRoleBinding", "ClusterRole", "ServiceAccount"}
 	assert.Equal(t, order, kinds(w.deleted))
 	var reported []string
 	for _, name := range programs {
@@ -436,6 +437,8 @@ func TestUnreadable(t *testing.T) {
 	require.ErrorIs(t, err, broken)
 	_, err = w.Bundles(t.Context())
 	require.ErrorIs(t, err, broken)
+	_, err = w.Workspaces(t.Context())
+	require.ErrorIs(t, err, broken)
 	_, err = w.Runs(t.Context(), RelationsController)
 	require.ErrorIs(t, err, broken)
 	_, err = Holds{w.Cluster}.List(t.Context(), time.Unix(2, 0))
@@ -461,7 +464,7 @@ func TestTakeIsRefused(t *testing.T) {
 	w.client = refusing{w.client, refused}
 	err := Parts{w.Cluster}.TakePrograms(t.Context())
 	require.ErrorIs(t, err, refused)
-	require.ErrorContains(t, err, "cannot delete MutatingWebhookConfiguration relations-mutating-webhook")
+	require.ErrorContains(t, err, "cannot delete APIService v1alpha1.jobs.orcon.tengu.io")
 	assert.Empty(t, w.reports)
 	runs, err := w.Runs(t.Context(), RelationsController)
 	require.NoError(t, err)
