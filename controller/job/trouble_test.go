@@ -104,7 +104,7 @@ func TestUnstored(t *testing.T) {
 	w, r := started(t, true)
 	w.signs[w.current().attempt.UID] = Sign{Fence: 1, Number: 1, Waits: "cannot store the state: no space left on device"}
 	w.pass(r, 0)
-	assert.Contains(t, w.of("one"), "Reconciling Capturing: its process has ended, and its state waits to be stored: cannot store the state: no space")
+	assert.Contains(t, w.of("one"), "Reconciling Capturing: its process has ended, and its state waits to be stored: cannot store")
 	w.signs[w.current().attempt.UID] = Sign{Fence: 1, Number: 2}
 	w.pass(r, 0)
 	assert.Contains(t, w.of("one"), "Reconciling Running")

@@ -176,6 +176,10 @@ spec:
     - name: deploy
       entrypoint: [sh, -ec]
       args: ['printf "%%s " $ORCON_GENERATION >>"$ORCON_STATE/log"']
+    - name: escape
+      entrypoint: [ln, -s, /etc/passwd, /state/x]
+    - name: destroy
+      entrypoint: [rm, /state/log]
     - name: wait
       entrypoint: [sh, -ec]
       args:

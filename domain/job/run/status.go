@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"fmt"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
@@ -47,6 +48,8 @@ type Facts struct {
 	// Cancelled and TimedOut tell why its process was stopped, if it was.
 	Cancelled, TimedOut bool
 	Pod                 Pod
+	// Problem tells why the state of a process that has ended could not be committed; "" if that is not known.
+	Problem string
 	// Waits tells why the state of a process that has ended is not stored yet; "" for no reason.
 	Waits  string
 	Extent workspace.Extent
@@ -146,15 +149,23 @@ func lost(f Facts, w workspace.Workspace) Status {
 			Message: fmt.Sprintf("%s: the lock of %s is released after %s of silence", reasons[l.Recovery.Reason], w.Name, l.Timing.Takeover()),
 		}
 	}
-	where := l.Claimant.Where
-	if where == "" {
-		where = f.Pod.Where
-	}
 	return Status{
 		Phase: Lost, Reason: string(l.Recovery.Reason),
-		Message: fmt.Sprintf("%s; its process may still run on %s: decide with `orcon job unlock %s --because TEXT --accept %s`, "+
-			"or --retry or --discard", reasons[l.Recovery.Reason], where, w.Name, workspace.Propose(w)),
+		Message: fmt.Sprintf("%s: decide with `orcon job unlock %s --because TEXT --accept %s`, or --retry or --discard",
+			plight(f, l), w.Name, workspace.Propose(w)),
 	}
+}
+
+// plight describes why a person must decide.
+func plight(f Facts, l workspace.Lock) string {
+	why := reasons[l.Recovery.Reason]
+	if l.Recovery.Reason != workspace.CaptureFailed {
+		return fmt.Sprintf("%s; its process may still run on %s", why, cmp.Or(l.Claimant.Where, f.Pod.Where))
+	}
+	if f.Problem != "" {
+		why += ": " + f.Problem
+	}
+	return fmt.Sprintf("its process has ended (%s), and %s", l.Recovery.Exit, why)
 }
 
 // reasons describes why a decision is needed.
@@ -179,6 +190,8 @@ func ended(f Facts, w workspace.Workspace) Status {
 		s.Phase, s.Message = stop, "its process was stopped ("+e.Exit.String()+")"
 	case e.Exit.Success() && e.Outcome.Releases():
 		s.Phase, s.Message = Succeeded, "it succeeded"
+	case e.Exit.Cause == job.Killed:
+		s.Phase, s.Message = Failed, "it was killed from outside, or for lack of memory: `orcon job logs "+f.Run.Name+"`"
 	default:
 		s.Phase, s.Message = Failed, "it failed with "+e.Exit.String()+": `orcon job logs "+f.Run.Name+"`"
 	}
