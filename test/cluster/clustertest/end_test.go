@@ -50,7 +50,11 @@ func TestAllKilled(t *testing.T) {
 	for _, form := range largest() {
 		t.Run(form, func(t *testing.T) {
 			t.Parallel()
-			b := background(t, form)
+			arguments := []string{"--dir", filepath.Join(t.TempDir(), "c")}
+			if form == clustertest.Node {
+				arguments = append([]string{"--nodes", "2"}, arguments...)
+			}
+			b := background(t, form, arguments...)
 			if form == clustertest.Node {
 				b.cluster.Run(t, "load", shellArchive(t))
 				b.cluster.Apply(t, web)
