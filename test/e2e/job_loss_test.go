@@ -44,7 +44,7 @@ func TestRunsLoseNothing(t *testing.T) {
 	pod := w.kubectl("get", "pods", "-l", "job.orcon.tengu.io/run="+runs["away"], "-o", "name")
 	w.kubectl("delete", pod, "--wait=false")
 	w.eventually(func() string {
-		if out, _ := w.try("exec", "-c", "template", pod, "--", "cat", "/state/log"); out != "0 1 stopped" {
+		if out, _ := w.try("exec", "-c", "template", pod, "--", "cat", "/state/log"); strings.TrimSpace(out) != "0 1 stopped" {
 			return "its program goes on: " + out
 		}
 		return ""
