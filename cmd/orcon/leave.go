@@ -149,7 +149,7 @@ func showKept(ctx context.Context, s screen, cluster removal.Cluster) error {
 	section(s, "Until Orcon is back, the next pods of these start without files and variables of relations:", bare)
 	section(s, "These have yet to handle the end of a relation, and do once Orcon is back:", owed)
 	section(s, "These BundleDeployments stay as they are; if one is deleted, orcon release lets go of it:", bundles)
-	section(s, "These JobWorkspaces stay, with their states. No run starts, and one that runs stores its state once Orcon is back:", workspaces)
+	section(s, "These JobWorkspaces stay, with their states, and their runs are stored once Orcon is back:", workspaces)
 	return nil
 }
 
@@ -197,7 +197,8 @@ func ready(ctx context.Context, cluster removal.Cluster, census relation.Census)
 	}
 	if len(workspaces) > 0 {
 		return fmt.Errorf("cannot leave yet: the states of %d JobWorkspaces would be deleted with Orcon's namespace, the first is %s: "+
-			"keep what you need with orcon job state pull, then delete them: kubectl delete jobworkspaces --all -A", len(workspaces), workspaces[0])
+			"keep what you need with orcon job state pull, then delete them: kubectl delete jobworkspaces --all -A",
+			len(workspaces), workspaces[0])
 	}
 	runs, err := cluster.Runs(ctx, removal.RelationsController)
 	if err == nil && !runs && len(census.Relations)+len(census.Owed()) > 0 {

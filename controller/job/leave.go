@@ -86,7 +86,8 @@ func (l leaving) letGo(ctx context.Context) error {
 
 // deletion describes the deletion of a Workspace, and reports whether its destroy run is there.
 func (l leaving) deletion(ctx context.Context) (d run.Deletion, begun bool, err error) {
-	d = run.Deletion{Now: l.Now(), Begun: l.o.DeletionTimestamp.Time, Confirmed: l.o.Annotations[v1alpha1.ConsentKey] == v1alpha1.ConsentDestroy}
+	d = run.Deletion{Now: l.Now(), Begun: l.o.DeletionTimestamp.Time}
+	d.Confirmed = l.o.Annotations[v1alpha1.ConsentKey] == v1alpha1.ConsentDestroy
 	d.Destroy = l.o.Spec.DeletionPolicy == v1alpha1.DeletionPolicyDestroy && l.w.Last.Fence > 0
 	stalled := meta.FindStatusCondition(l.o.Status.Conditions, string(condition.Stalled))
 	d.Waiting = stalled != nil && stalled.Status == metav1.ConditionTrue && stalled.Reason == string(run.AwaitConsent)

@@ -25,6 +25,7 @@ type run struct {
 	hold     Hold
 	holder   Holder
 	captures captures
+	delay    delay
 
 	mutex sync.Mutex
 	// acknowledged is when the last renewal was sent that was acknowledged.
@@ -33,8 +34,6 @@ type run struct {
 	due string
 	// vanished is when the shim was first missed.
 	vanished time.Duration
-	// waits is why the state of the template, which has ended, is not stored yet; "" for no reason.
-	waits string
 }
 
 // newRun returns a run of a hold that was last acknowledged by an answer to what was sent at a time.
@@ -62,7 +61,7 @@ func (r *run) renew(ctx context.Context) {
 	for failed := 0; ; {
 		sent := r.Clock()
 		bounded, end := context.WithTimeout(ctx, every)
-		answer, err := r.Ledger.Renew(bounded, r.holder, r.waiting())
+		answer, err := r.Ledger.Renew(bounded, r.holder, r.delay.reason())
 		end()
 		next := sent + every - r.Clock()
 		switch {
@@ -122,26 +121,6 @@ func (r *run) reason() string {
 		r.due = fmt.Sprintf("no renewal was acknowledged for %s", r.hold.Lost)
 	}
 	return r.due
-}
-
-// insist repeats a call after the template has ended. Renewals tell why it fails.
-func (r *run) insist(ctx context.Context, what string, call func() error) error {
-	return r.repeat(ctx, what, func() error {
-		err := call()
-		r.mutex.Lock()
-		defer r.mutex.Unlock()
-		if r.waits = ""; err != nil {
-			r.waits = fmt.Sprintf("cannot %s: %v", what, err)
-		}
-		return err
-	})
-}
-
-// waiting returns why the state is not stored yet.
-func (r *run) waiting() string {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	return r.waits
 }
 
 // prepare restores the state, and lets the shim start.
@@ -287,7 +266,8 @@ func (r *run) conclude(ctx context.Context, process exchange.Ended) error {
 
 // end records the end until it is recorded, and lets the shim exit.
 func (r *run) end(ctx context.Context, e End) error {
-	err := r.insist(ctx, "record the end", func() error { return r.Ledger.End(ctx, r.holder, e) })
+	const what = "record the end"
+	err := r.repeat(ctx, what, r.delay.of(what, func() error { return r.Ledger.End(ctx, r.holder, e) }))
 	if err != nil && !final(err) {
 		return fmt.Errorf("cannot record the end of the run: %w", err)
 	}

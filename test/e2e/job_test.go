@@ -180,7 +180,7 @@ func (w *world) byDigest(image string) string {
 		require.Len(w.t, lines, 2)
 		name, _, _ = strings.Cut(name, "@")
 		name += "@" + strings.Fields(lines[1])[2]
-		run("tag", image, name)
+		run("tag", "--force", image, name)
 	}
 	return name
 }

@@ -20,7 +20,6 @@ import (
 
 	bundlev1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
 	fleetv1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/fleet/v1alpha1"
-	jobv1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 )
@@ -304,44 +303,6 @@ func TestReleaseBundles(t *testing.T) {
 			assert.Equal(t, ready == 0, len(names) == 0)
 			gone := apierrors.IsNotFound(w.client.Get(t.Context(), client.ObjectKeyFromObject(fleet), fleet))
 			assert.Equal(t, ready == 0, gone)
-		})
-	}
-}
-
-// A JobWorkspace or JobRun that is being deleted waits for the controller of stateful runs, and goes without it if Orcon
-// leaves (JOBS.md J18).
-func TestReleaseJobs(t *testing.T) {
-	for name, ready := range map[string]int32{"Away": 0, "Runs": 1} {
-		t.Run(name, func(t *testing.T) {
-			going := func(name string) metav1.ObjectMeta {
-				return metav1.ObjectMeta{
-					Namespace: "shop", Name: name, Finalizers: []string{jobv1alpha1.Finalizer}, DeletionTimestamp: &metav1.Time{Time: time.Unix(1, 0)},
-				}
-			}
-			db, run := &jobv1alpha1.JobWorkspace{ObjectMeta: going("db")}, &jobv1alpha1.JobRun{ObjectMeta: going("one")}
-			stays := &jobv1alpha1.JobRun{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "two", Finalizers: []string{jobv1alpha1.Finalizer}}}
-			w := newWorld(t, db, run, stays, controller(JobController, ready), definition("relations"))
-			held, err := (Holds{w.Cluster}).List(t.Context(), time.Now())
-			require.NoError(t, err)
-			var names []string
-			for _, one := range held {
-				names = append(names, one.Name+": "+one.Leaves)
-			}
-			if ready == 0 {
-				assert.Equal(t, []string{
-					"JobWorkspace shop/db: what its runs have made stays, and so do its states in the store",
-					"JobRun shop/one: its pod stays if it still runs, and its end is not known",
-				}, names)
-			} else {
-				assert.Empty(t, names, "the controller lets them go")
-			}
-			w.lets()
-			for _, o := range []client.Object{db, run} {
-				gone := apierrors.IsNotFound(w.client.Get(t.Context(), client.ObjectKeyFromObject(o), o))
-				assert.Equal(t, ready == 0, gone, o.GetName())
-			}
-			require.NoError(t, w.client.Get(t.Context(), client.ObjectKeyFromObject(stays), stays))
-			assert.NotEmpty(t, stays.Finalizers)
 		})
 	}
 }
