@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -74,19 +75,27 @@ func (w *world) ownersGo() {
 	assert.Equal(t, 2, w.generations(gone), "its run was stopped and committed, and none destroyed it")
 
 	stays := w.field("jobworkspace/full", "{.metadata.uid}")
-	code, out := w.orcon(controlplane.Binary(t, "orcon"), "leave", "--end", "--yes")
-	assert.NotZero(t, code)
+	out, err := w.takeOut("--end")
+	require.Error(t, err)
 	assert.Contains(t, out, "the states of 4 JobWorkspaces would be deleted with Orcon's namespace")
 	definition := "jobworkspaces.orcon.tengu.io"
 	w.Kubectl(t, "annotate", "crd", definition, "orcon.tengu.io/leave=keep")
 	w.Kubectl(t, "delete", "crd", definition, "--timeout="+patience.String())
 	assert.Equal(t, 2, w.generations(stays))
 
-	code, out = w.orcon(controlplane.Binary(t, "orcon"), "leave", "--yes")
-	require.Zero(t, code, out)
+	out, err = w.takeOut()
+	require.NoError(t, err, out)
 	w.Kubectl(t, "create", "namespace", "later")
 	w.Kubectl(t, "delete", "namespace", "later", "--timeout="+patience.String())
 	assert.Equal(t, 2, w.generations(stays))
+}
+
+// takeOut takes Orcon out of the cluster.
+func (w *world) takeOut(flags ...string) (string, error) {
+	w.t.Helper()
+	args := append([]string{"leave", "--yes", "--kubeconfig", w.Kubeconfig}, flags...)
+	out, err := exec.CommandContext(w.t.Context(), controlplane.Binary(w.t, "orcon"), args...).CombinedOutput()
+	return string(out), err
 }
 
 // generations counts the generations that the store holds of a JobWorkspace.
