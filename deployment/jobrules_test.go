@@ -107,7 +107,7 @@ func TestJobRules(t *testing.T) {
 		"LongRunName":       {plural: "jobruns", value: named(53), says: "at most 52"},
 		"RunStateRemoved":   {plural: "jobruns", value: named(1), old: held, says: "state cannot be removed"},
 		"Cancel":            {plural: "jobruns", path: "spec", value: object{"cancel": "Requested"}, old: object{}},
-		"CancelTakenBack":   {plural: "jobruns", path: "spec", value: object{}, old: object{"cancel": "Requested"}, says: "cannot be taken back"},
+		"CancelTakenBack":   {plural: "jobruns", path: "spec", value: object{}, old: object{"cancel": "Requested"}, says: "a cancel is final: create another JobRun"},
 		"TimeoutAdded":      {plural: "jobruns", path: "spec", value: object{"timeout": "1s"}, old: object{}, says: "timeout never changes"},
 		"TimeoutChanged":    {plural: "jobruns", path: "spec.timeout", value: "2s", old: "1s", says: "timeout never changes"},
 		"TimeoutAtOnce":     {plural: "jobruns", path: "spec.timeout", value: "0s", says: "at least 1s"},

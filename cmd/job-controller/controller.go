@@ -127,8 +127,8 @@ type signs struct{ jobs.Renewals }
 
 // Last implements job.Signs.
 func (s signs) Last(ctx context.Context, run string) (job.Sign, error) {
-	fence, number, err := s.Renewals.Last(ctx, run)
-	return job.Sign{Fence: fence, Number: number}, err
+	last, err := s.Renewals.Last(ctx, run)
+	return job.Sign{Fence: last.Fence, Number: last.Number, Waits: last.Waits}, err
 }
 
 // certificate returns what gives the jobs API its certificate.

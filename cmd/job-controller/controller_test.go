@@ -190,10 +190,10 @@ func TestSigns(t *testing.T) {
 	got, err := s.Last(t.Context(), "r")
 	require.NoError(t, err)
 	assert.Equal(t, job.Sign{}, got)
-	require.NoError(t, s.Renewed(t.Context(), serve.Renewal{Run: "r", Fence: 3, Number: 9, At: time.Unix(1, 0)}))
+	require.NoError(t, s.Renewed(t.Context(), serve.Renewal{Run: "r", Fence: 3, Number: 9, At: time.Unix(1, 0), Waits: "the disk is full"}))
 	got, err = s.Last(t.Context(), "r")
 	require.NoError(t, err)
-	assert.Equal(t, job.Sign{Fence: 3, Number: 9}, got)
+	assert.Equal(t, job.Sign{Fence: 3, Number: 9, Waits: "the disk is full"}, got)
 }
 
 // What is done again and again goes on after an error, on the leader alone, until the end.

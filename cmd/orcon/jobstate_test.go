@@ -202,7 +202,7 @@ func TestJobStateAccept(t *testing.T) {
 	j.change(t, func(workspace.Workspace) (workspace.Workspace, error) { return older, nil })
 	code, _, errs = j.call("", "state", "accept", "web", "--because", "x", "--yes")
 	assert.Equal(t, exitMisuse, code)
-	assert.Contains(t, errs, "`orcon job state accept shop/web --store newest` or `--store ignore`")
+	assert.Contains(t, errs, "`orcon job state accept shop/web --because TEXT --store newest` or `--store ignore`")
 	code, out, _ = j.call("", "state", "diff", "web")
 	assert.Equal(t, exitFailed, code)
 	assert.Contains(t, out, "to store (generation 2 of the store)")

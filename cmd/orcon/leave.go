@@ -132,8 +132,9 @@ func showKept(ctx context.Context, s screen, cluster removal.Cluster) error {
 		return err
 	}
 	bundles, failed := cluster.Bundles(ctx)
+	workspaces, unread := cluster.Workspaces(ctx)
 	parts, err := removal.Parts{Cluster: cluster}.Programs(ctx)
-	if err := errors.Join(failed, err); err != nil {
+	if err := errors.Join(failed, unread, err); err != nil {
 		return err
 	}
 	fmt.Fprintf(s.out, "%d relations stay, with all that is stored of them, and no handler runs.\n", len(census.Relations))
@@ -148,6 +149,7 @@ func showKept(ctx context.Context, s screen, cluster removal.Cluster) error {
 	section(s, "Until Orcon is back, the next pods of these start without files and variables of relations:", bare)
 	section(s, "These have yet to handle the end of a relation, and do once Orcon is back:", owed)
 	section(s, "These BundleDeployments stay as they are; if one is deleted, orcon release lets go of it:", bundles)
+	section(s, "These JobWorkspaces stay, with their states, and their runs are stored once Orcon is back:", workspaces)
 	return nil
 }
 
@@ -181,7 +183,8 @@ func showEnded(ctx context.Context, s screen, cluster removal.Cluster) error {
 func ready(ctx context.Context, cluster removal.Cluster, census relation.Census) error {
 	sets, err := cluster.Sets(ctx)
 	bundles, failed := cluster.Bundles(ctx)
-	if err := errors.Join(err, failed); err != nil {
+	workspaces, unread := cluster.Workspaces(ctx)
+	if err := errors.Join(err, failed, unread); err != nil {
 		return err
 	}
 	if len(sets) > 0 {
@@ -191,6 +194,11 @@ func ready(ctx context.Context, cluster removal.Cluster, census relation.Census)
 	if len(bundles) > 0 {
 		return fmt.Errorf("cannot leave yet: only the bundle controller can delete what %d BundleDeployments deployed, the first is %s: "+
 			"delete them first: kubectl delete bundledeployments --all -A", len(bundles), bundles[0])
+	}
+	if len(workspaces) > 0 {
+		return fmt.Errorf("cannot leave yet: the states of %d JobWorkspaces would be deleted with Orcon's namespace, the first is %s: "+
+			"keep what you need with orcon job state pull, then delete them: kubectl delete jobworkspaces --all -A",
+			len(workspaces), workspaces[0])
 	}
 	runs, err := cluster.Runs(ctx, removal.RelationsController)
 	if err == nil && !runs && len(census.Relations)+len(census.Owed()) > 0 {

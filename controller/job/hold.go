@@ -192,6 +192,9 @@ func (l holding) silence(ctx context.Context) (time.Duration, error) {
 		return 0, fmt.Errorf("cannot read the renewals of %s: %w", lock.Run, err)
 	}
 	m.watch = m.watch.Receive(sign.Fence, sign.Number, now)
+	if e := l.find(lock.Run); e != nil && sign.Fence == lock.Fence {
+		e.waits = sign.Waits
+	}
 	return m.watch.Silence(now), nil
 }
 

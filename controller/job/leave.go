@@ -103,7 +103,8 @@ func (l leaving) letGo(ctx context.Context) error {
 
 // deletion describes the deletion of a Workspace, and reports whether its destroy run is there.
 func (l leaving) deletion(ctx context.Context) (d run.Deletion, begun bool, err error) {
-	d = run.Deletion{Now: l.Now(), Confirmed: l.o.Annotations[v1alpha1.ConsentKey] == v1alpha1.ConsentDestroy}
+	d = run.Deletion{Now: l.Now(), Begun: l.o.DeletionTimestamp.Time}
+	d.Confirmed = l.o.Annotations[v1alpha1.ConsentKey] == v1alpha1.ConsentDestroy
 	made := l.w.Last.Fence > 0 || l.w.State.Digest != "" // by a run, or before it was pushed or adopted
 	d.Destroy = l.o.Spec.DeletionPolicy == v1alpha1.DeletionPolicyDestroy && made
 	stalled := meta.FindStatusCondition(l.o.Status.Conditions, string(condition.Stalled))

@@ -146,6 +146,12 @@ func TestNothingIsDestroyed(t *testing.T) {
 			w.delete(beside)
 			w.delete(o)
 			w.pass(r, 0)
+			if label != "Orcon" {
+				assert.False(t, w.gone(o), "its run may still store its state")
+				assert.Contains(t, shown(t, w.workspace().Status.Conditions), "Reconciling AwaitRun")
+				assert.Equal(t, v1alpha1.CancelRequested, w.get("two").Spec.Cancel)
+				w.pass(r, 4*time.Minute)
+			}
 			assert.True(t, w.gone(o))
 			assert.Nil(t, w.destroyRun())
 			assert.Contains(t, w.of("two"), "Stalled Lost: its JobWorkspace was deleted")

@@ -49,6 +49,8 @@ type execution struct {
 	// decided is its status, if that does not follow from the Workspace.
 	decided run.Status
 	pod     run.Pod
+	// waits is why its state is not stored yet although its process has ended; "" for no reason.
+	waits string
 	// drains reports that the rest of its output is not yet stored.
 	drains bool
 }
@@ -58,6 +60,14 @@ func (e *execution) ended() bool { return e.published.Ended() }
 
 // frozen reports whether the Run has its input.
 func (e *execution) frozen() bool { return e.State != nil && e.State.Input != nil }
+
+// problem returns why the state of a hold could not be committed, as its keeper reported it; "" if that is not known.
+func (e *execution) problem(fence int64) string {
+	if e.State == nil || e.State.Report == nil || e.State.Report.Fence != fence {
+		return ""
+	}
+	return e.State.Report.Message
+}
 
 // observe reads a Workspace and its Runs.
 func (r *Reconciler) observe(ctx context.Context, name types.NamespacedName) (*look, error) {
@@ -168,7 +178,7 @@ func (l *look) status(e *execution) run.Status {
 	}
 	return run.Derive(run.Facts{
 		Run: convert.ToRun(e.JobRun), Published: e.published, Cancelled: convert.Cancelled(e.JobRun), TimedOut: convert.TimedOut(e.JobRun),
-		Pod: e.pod, Extent: l.memory.extent, Obstacle: l.obstacle,
+		Pod: e.pod, Problem: e.problem(l.w.Lock.Fence), Waits: e.waits, Extent: l.memory.extent, Obstacle: l.obstacle,
 	}, l.w)
 }
 

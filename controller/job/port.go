@@ -11,4 +11,6 @@ type Signs interface {
 // Sign is one renewal. Only a higher number of the same fence proves life.
 type Sign struct {
 	Fence, Number int64
+	// Waits tells why the state of a process that has ended is not stored yet; "" for no reason.
+	Waits string
 }

@@ -99,6 +99,17 @@ func TestUnreadableSigns(t *testing.T) {
 	assert.Contains(t, w.of("one"), "Stalled Silent")
 }
 
+// A Run shows why its state is not stored yet, as its keeper reports it, and no longer than that.
+func TestUnstored(t *testing.T) {
+	w, r := started(t, true)
+	w.signs[w.current().attempt.UID] = Sign{Fence: 1, Number: 1, Waits: "cannot store the state: no space left on device"}
+	w.pass(r, 0)
+	assert.Contains(t, w.of("one"), "Reconciling Capturing: its process has ended, and its state waits to be stored: cannot store")
+	w.signs[w.current().attempt.UID] = Sign{Fence: 1, Number: 2}
+	w.pass(r, 0)
+	assert.Contains(t, w.of("one"), "Reconciling Running")
+}
+
 // Nothing that the store would have to know is decided while it does not answer: no attempt is replaced or withdrawn
 // (JOBS.md J10), and a deletion waits (JOBS.md J18).
 func TestStoreAway(t *testing.T) {

@@ -124,3 +124,16 @@ func TestRenewsSooner(t *testing.T) {
 	})
 	require.NoError(t, err)
 }
+
+// JOBS-DESIGN.md 4: several renewals come within the time after which a run counts as lost, however short that is.
+func TestRenewsInTime(t *testing.T) {
+	b := newBench(t, `while ! test -e $BASE/go; do sleep 0.02; done`)
+	b.Renew = time.Hour
+	m := &model{next: hold()}
+	m.next.Lost = 200 * time.Millisecond
+	_, err := b.run(t, m, b.store(t), func(*child, func()) {
+		assert.Eventually(t, func() bool { return look(m, func() bool { return m.renewals > 3 }) }, 20*time.Second, 5*time.Millisecond, "it is renewed")
+		require.NoError(t, os.WriteFile(b.path("go"), nil, 0o600))
+	})
+	require.NoError(t, err)
+}

@@ -125,11 +125,12 @@ func (c *captures) final(ctx context.Context, process exchange.Ended) End {
 	if e.Outcome == job.Unchanged {
 		return e
 	}
-	err = r.repeat(ctx, "store the state", func() error {
+	const what = "store the state"
+	err = r.repeat(ctx, what, r.delay.of(what, func() error {
 		stored, err := r.upload(ctx, a)
 		e.State = &stored
 		return err
-	})
+	}))
 	if err != nil {
 		return End{Outcome: job.Failed, Base: e.Base, Process: process, Message: err.Error()}
 	}

@@ -41,7 +41,7 @@ type Settings struct {
 	Exclude state.Exclude
 	// Limit is the size of the plain archive in bytes.
 	Limit int64
-	// Renew and Checkpoint are how often each is done.
+	// Renew and Checkpoint are how often each is done. Renewals come sooner where a run soon counts as lost.
 	Renew, Checkpoint time.Duration
 	// Drain is how long the run may wait, when it has ended, for the rest of its output to be carried away.
 	Drain time.Duration

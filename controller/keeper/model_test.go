@@ -26,9 +26,11 @@ type model struct {
 	base        int64
 	checkpoints []keeper.Checkpoint
 	renewals    int
-	cancelled   bool
-	ends        []keeper.End
-	late        []keeper.End
+	// waits is what the last renewal waited for.
+	waits     string
+	cancelled bool
+	ends      []keeper.End
+	late      []keeper.End
 	// fail makes the next calls fail in passing: after their effect, as where an answer is lost.
 	fail int
 	// mute makes renewals fail.
@@ -69,7 +71,7 @@ func (m *model) check(h keeper.Holder) error {
 	return nil
 }
 
-func (m *model) Renew(_ context.Context, h keeper.Holder) (keeper.Renewal, error) {
+func (m *model) Renew(_ context.Context, h keeper.Holder, waits string) (keeper.Renewal, error) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
 	if err := m.check(h); err != nil {
@@ -79,6 +81,7 @@ func (m *model) Renew(_ context.Context, h keeper.Holder) (keeper.Renewal, error
 		return keeper.Renewal{}, errLost
 	}
 	m.renewals++
+	m.waits = waits
 	return keeper.Renewal{Cancel: m.cancelled}, nil
 }
 
@@ -142,7 +145,7 @@ func (r *remote) Claim(c Call, hold *keeper.Hold) (err error) {
 }
 
 func (r *remote) Renew(c Call, renewal *keeper.Renewal) (err error) {
-	*renewal, err = r.m.Renew(context.Background(), c.Holder)
+	*renewal, err = r.m.Renew(context.Background(), c.Holder, "")
 	return err
 }
 
@@ -199,7 +202,7 @@ func (c client) Claim(ctx context.Context, claimant keeper.Claimant) (hold keepe
 	return hold, err
 }
 
-func (c client) Renew(ctx context.Context, h keeper.Holder) (renewal keeper.Renewal, err error) {
+func (c client) Renew(ctx context.Context, h keeper.Holder, _ string) (renewal keeper.Renewal, err error) {
 	err = c.call(ctx, "Renew", Call{Holder: h}, &renewal)
 	return renewal, err
 }

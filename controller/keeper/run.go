@@ -25,6 +25,7 @@ type run struct {
 	hold     Hold
 	holder   Holder
 	captures captures
+	delay    delay
 
 	mutex sync.Mutex
 	// acknowledged is when the last renewal was sent that was acknowledged.
@@ -51,21 +52,25 @@ func (r *run) base() string {
 	return r.hold.Base.Digest
 }
 
+// renewals is how many renewals are due at least within the time after which a run counts as lost.
+const renewals = 4
+
 // renew proves that the keeper lives, until the end of the context. One that fails is repeated sooner.
 func (r *run) renew(ctx context.Context) {
+	every := min(r.Settings.Renew, r.hold.Lost/renewals)
 	for failed := 0; ; {
 		sent := r.Clock()
-		bounded, end := context.WithTimeout(ctx, r.Settings.Renew)
-		answer, err := r.Ledger.Renew(bounded, r.holder)
+		bounded, end := context.WithTimeout(ctx, every)
+		answer, err := r.Ledger.Renew(bounded, r.holder, r.delay.reason())
 		end()
-		next := sent + r.Settings.Renew - r.Clock()
+		next := sent + every - r.Clock()
 		switch {
 		case final(err):
 			r.stop(err.Error())
 			return
 		case err != nil:
 			failed++
-			next = min(r.pause(failed), r.Settings.Renew)
+			next = min(r.pause(failed), every)
 			glog.Warningf("cannot renew the hold, trying again in %s: %v", next, err)
 		default:
 			failed = 0
@@ -261,7 +266,8 @@ func (r *run) conclude(ctx context.Context, process exchange.Ended) error {
 
 // end records the end until it is recorded, and lets the shim exit.
 func (r *run) end(ctx context.Context, e End) error {
-	err := r.repeat(ctx, "record the end", func() error { return r.Ledger.End(ctx, r.holder, e) })
+	const what = "record the end"
+	err := r.repeat(ctx, what, r.delay.of(what, func() error { return r.Ledger.End(ctx, r.holder, e) }))
 	if err != nil && !final(err) {
 		return fmt.Errorf("cannot record the end of the run: %w", err)
 	}

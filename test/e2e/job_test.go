@@ -172,9 +172,9 @@ spec: {template: none}
 `
 
 // withJobs returns a namespace that enforces "restricted", in a cluster of the test's own with the controller of runs.
-func withJobs(t *testing.T) *world {
+func withJobs(t *testing.T, flags ...string) *world {
 	t.Helper()
-	c := ownOrcon(t)
+	c := ownOrcon(t, flags...)
 	for _, name := range []string{"job-controller", "job-runner"} {
 		c.Run(t, "load", filepath.Join(repository(t), "dist", name+".tar"))
 	}
@@ -193,16 +193,20 @@ func withJobs(t *testing.T) *world {
 // byDigest gives an image of the node its name by digest, and returns that.
 func (w *world) byDigest(image string) string {
 	w.t.Helper()
-	run := func(args ...string) string {
-		out, err := exec.CommandContext(w.t.Context(), "ctr", append([]string{"-a", filepath.Join(w.Dir, "containerd.sock"), "-n", "k8s.io", "images"}, args...)...).CombinedOutput()
-		require.NoError(w.t, err, string(out))
-		return string(out)
-	}
-	lines := strings.Split(strings.TrimSpace(run("ls", "name=="+image)), "\n")
-	require.Len(w.t, lines, 2)
 	name, _, _ := strings.Cut(image, ":")
-	name += "@" + strings.Fields(lines[1])[2]
-	run("tag", image, name)
+	for n := range len(w.Nodes) {
+		socket := filepath.Join(w.Dir, map[bool]string{true: fmt.Sprintf("n%d", n+1)}[n > 0], "containerd.sock")
+		run := func(args ...string) string {
+			out, err := exec.CommandContext(w.t.Context(), "ctr", append([]string{"-a", socket, "-n", "k8s.io", "images"}, args...)...).CombinedOutput()
+			require.NoError(w.t, err, string(out))
+			return string(out)
+		}
+		lines := strings.Split(strings.TrimSpace(run("ls", "name=="+image)), "\n")
+		require.Len(w.t, lines, 2)
+		name, _, _ = strings.Cut(name, "@")
+		name += "@" + strings.Fields(lines[1])[2]
+		run("tag", "--force", image, name)
+	}
 	return name
 }
 

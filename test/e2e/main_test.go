@@ -41,11 +41,14 @@ func withOrcon(t *testing.T) *world {
 }
 
 // ownOrcon returns a cluster of the test's own, with Orcon installed as in the
-// shared one.
-func ownOrcon(t *testing.T) *controlplane.Cluster {
+// shared one, on the first node.
+func ownOrcon(t *testing.T, flags ...string) *controlplane.Cluster {
 	t.Helper()
-	c := controlplane.Start(t, controlplane.Node)
+	c := controlplane.Start(t, append([]string{controlplane.Node}, flags...)...)
 	loadImages(t, c)
+	if len(c.Nodes) > 1 {
+		c.Kubectl(t, "cordon", "orcon-node-2")
+	}
 	c.Kubectl(t, "apply", "-k", deployment(t, "selfsigned"))
 	waitForOrcon(t, c)
 	return c

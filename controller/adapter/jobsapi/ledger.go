@@ -32,9 +32,9 @@ func (c *Client) Claim(ctx context.Context, claimant keeper.Claimant) (keeper.Ho
 func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
 
 // Renew implements keeper.Ledger.
-func (c *Client) Renew(ctx context.Context, h keeper.Holder) (keeper.Renewal, error) {
+func (c *Client) Renew(ctx context.Context, h keeper.Holder, waits string) (keeper.Renewal, error) {
 	var answer runner.Renewal
-	err := c.call(ctx, "renew", runner.Renew{Fence: h.Fence, Number: c.Clock().Nanoseconds()}, &answer)
+	err := c.call(ctx, "renew", runner.Renew{Fence: h.Fence, Number: c.Clock().Nanoseconds(), Waits: waits}, &answer)
 	return keeper.Renewal{Cancel: answer.Cancel}, err
 }
 

@@ -54,6 +54,8 @@ type Renew struct {
 	Fence int64 `json:"fence"`
 	// Number rises with each renewal of a fence.
 	Number int64 `json:"number"`
+	// Waits tells why the state of a process that has ended is not stored yet; "" for no reason.
+	Waits string `json:"waits,omitempty"`
 }
 
 // Renewal is the answer to a renewal.

@@ -94,6 +94,9 @@ func (a *API) base(w workspace.Workspace) (*runner.State, error) {
 	return &runner.State{Digest: w.State.Digest, Fence: key.Fence, Name: key.Name, Size: a.Limits.State}, err
 }
 
+// maxWaits is how many bytes of the reason for which a holder waits are shown.
+const maxWaits = 512
+
 // renew answers a renewal.
 func (a *API) renew(r *http.Request, c Caller, in runner.Renew) (runner.Renewal, error) {
 	stored, err := a.Workspaces.Get(r.Context(), c.Workspace)
@@ -105,7 +108,8 @@ func (a *API) renew(r *http.Request, c Caller, in runner.Renew) (runner.Renewal,
 	}
 	run, err := a.Runs.Get(r.Context(), c.Run.UID)
 	if err == nil {
-		err = a.Renewals.Renewed(r.Context(), Renewal{Run: c.Run.UID, Fence: in.Fence, Number: in.Number, At: a.Clock()})
+		waits := strings.ToValidUTF8(in.Waits[:min(len(in.Waits), maxWaits)], "")
+		err = a.Renewals.Renewed(r.Context(), Renewal{Run: c.Run.UID, Fence: in.Fence, Number: in.Number, At: a.Clock(), Waits: waits})
 	}
 	return runner.Renewal{Cancel: run.Cancel}, err
 }

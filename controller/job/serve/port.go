@@ -66,6 +66,8 @@ type Renewal struct {
 	Run           string
 	Fence, Number int64
 	At            time.Time
+	// Waits tells why the state of a process that has ended is not stored yet; "" for no reason.
+	Waits string
 }
 
 // Callers finds out who sends a request.

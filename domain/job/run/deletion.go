@@ -22,6 +22,8 @@ type Deletion struct {
 	// Namespace, Definition and Orcon report that these are being deleted too, so that the Workspace was not deleted by
 	// itself.
 	Namespace, Definition, Orcon bool
+	// Begun is when the Workspace was deleted.
+	Begun time.Time
 	// Destroyed reports that the destroy run has ended well, DestroyFailed that it has not.
 	Destroyed, DestroyFailed bool
 	// Destroys are the times of the last destroy runs of the cluster.
@@ -55,6 +57,9 @@ const (
 func EndOf(w workspace.Workspace, d Deletion) (Farewell, string) {
 	blocked := w.Startable(d.Extent)
 	switch reason := d.going(); {
+	case reason != "" && d.stops(w.Lock):
+		return AwaitRun, fmt.Sprintf("%s is being deleted: nothing is destroyed, and its run is stopped first, which may take %s", reason,
+			w.Lock.Timing.Takeover())
 	case reason != "":
 		return LetGo, fmt.Sprintf("%s is being deleted: nothing is destroyed, and %s", reason, retained(w))
 	case w.Lock.Held() && w.Lock.Recovery.Reason == "":
@@ -112,6 +117,12 @@ func (d Deletion) going() string {
 		return "Orcon"
 	}
 	return ""
+}
+
+// stops reports whether a process is being stopped that may still store its state. Orcon waits for none when it goes itself.
+func (d Deletion) stops(l workspace.Lock) bool {
+	runs := l.Claimant.ID != "" && l.Recovery.Reason == ""
+	return runs && !d.Orcon && d.Now.Sub(d.Begun) < l.Timing.Takeover()
 }
 
 // recent counts the destroy runs within the window.

@@ -123,8 +123,10 @@ func TestDerive(t *testing.T) {
 		"Running":    {from: held(claimed), phase: run.Running, says: "node-a"},
 		"Stopping":   {facts: run.Facts{Cancelled: true}, from: held(claimed), phase: run.Running, says: "it has 2m0s"},
 		"Capturing":  {facts: run.Facts{Pod: run.Pod{Stopped: true}}, from: held(claimed), phase: run.Capturing, says: "being stored"},
+		"Unstored":   {facts: run.Facts{Cancelled: true, Waits: "the disk is full"}, from: held(claimed), phase: run.Capturing, says: "waits to be stored: the disk is full"},
 		"Lost":       {from: held(lost), phase: run.Lost, says: "may still run on node-a: decide with `orcon job unlock shop/db --because TEXT --accept generation`"},
-		"NotStored":  {from: held(failed), phase: run.Lost, says: "could not be committed"},
+		"NotStored":  {facts: run.Facts{Problem: "x links to /etc"}, from: held(failed), phase: run.Lost, says: "its process has ended (exit code 0), and its state could not be committed: x links to /etc: decide with `orcon job unlock shop/db"},
+		"Killed":     {from: end(job.Committed, job.Exit{Cause: job.Killed}), phase: run.Failed, says: "it was killed from outside, or for lack of memory: `orcon job logs one`; its state is committed", ended: true},
 		"LostSafe":   {from: held(idempotent), phase: run.Lost, says: "released after 3m15s of silence"},
 		"Succeeded":  {from: end(job.Committed, job.Exit{}), phase: run.Succeeded, says: "its state is committed", ended: true},
 		"Failed":     {from: end(job.Committed, job.Exit{Code: 3}), phase: run.Failed, says: "exit code 3: `orcon job logs one`; its state is committed", ended: true},
@@ -176,6 +178,8 @@ func TestUnfrozen(t *testing.T) {
 // a reason (JOBS.md J18).
 func TestEndOf(t *testing.T) {
 	held := workspace.Workspace{Name: "shop/db", Fence: 1, Lock: workspace.Lock{Run: one, Fence: 1}}
+	running := held
+	running.Lock.Claimant.ID, running.Lock.Timing = "p", job.DefaultTiming()
 	lost := held
 	lost.Lock.Recovery.Reason = workspace.Silent
 	free := workspace.Workspace{Name: "shop/db", Fence: 1}
@@ -186,6 +190,9 @@ func TestEndOf(t *testing.T) {
 		want run.Farewell
 		says string
 	}{
+		"Stopping":   {running, run.Deletion{Namespace: true, Begun: now.Add(-time.Minute)}, run.AwaitRun, "nothing is destroyed, and its run is stopped first"},
+		"Stopped":    {running, run.Deletion{Definition: true, Begun: now.Add(-4 * time.Minute)}, run.LetGo, "the kind JobWorkspace"},
+		"Leaving":    {running, run.Deletion{Namespace: true, Orcon: true, Begun: now}, run.LetGo, "nothing is destroyed"},
 		"Namespace":  {held, run.Deletion{Destroy: true, Namespace: true}, run.LetGo, "the namespace is being deleted: nothing is destroyed"},
 		"Definition": {free, run.Deletion{Destroy: true, Definition: true}, run.LetGo, "the kind JobWorkspace"},
 		"Orcon":      {lost, run.Deletion{Destroy: true, Orcon: true}, run.LetGo, "the state of shop/db stays in the store"},

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"fmt"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
@@ -47,7 +48,11 @@ type Facts struct {
 	// Cancelled and TimedOut tell why its process was stopped, if it was.
 	Cancelled, TimedOut bool
 	Pod                 Pod
-	Extent              workspace.Extent
+	// Problem tells why the state of a process that has ended could not be committed; "" if that is not known.
+	Problem string
+	// Waits tells why the state of a process that has ended is not stored yet; "" for no reason.
+	Waits  string
+	Extent workspace.Extent
 	// Obstacle tells why no Run can be admitted now, such as a store that does not answer; "" for no reason.
 	Obstacle string
 }
@@ -124,6 +129,8 @@ func held(f Facts, w workspace.Workspace) Status {
 		return Status{Phase: Starting, Reason: reasonPodPending, Message: "its pod waits for a node"}
 	case l.Claimant.ID == "":
 		return Status{Phase: Starting, Reason: reasonAdmitted, Message: "its pod is being made"}
+	case f.Waits != "":
+		return Status{Phase: Capturing, Reason: string(Capturing), Message: "its process has ended, and its state waits to be stored: " + f.Waits}
 	case f.Pod.Stopped:
 		return Status{Phase: Capturing, Reason: string(Capturing), Message: "its process has ended, and its state is being stored"}
 	case stop != "":
@@ -142,15 +149,23 @@ func lost(f Facts, w workspace.Workspace) Status {
 			Message: fmt.Sprintf("%s: the lock of %s is released after %s of silence", reasons[l.Recovery.Reason], w.Name, l.Timing.Takeover()),
 		}
 	}
-	where := l.Claimant.Where
-	if where == "" {
-		where = f.Pod.Where
-	}
 	return Status{
 		Phase: Lost, Reason: string(l.Recovery.Reason),
-		Message: fmt.Sprintf("%s; its process may still run on %s: decide with `orcon job unlock %s --because TEXT --accept %s`, "+
-			"or --retry or --discard", reasons[l.Recovery.Reason], where, w.Name, workspace.Propose(w)),
+		Message: fmt.Sprintf("%s: decide with `orcon job unlock %s --because TEXT --accept %s`, or --retry or --discard",
+			plight(f, l), w.Name, workspace.Propose(w)),
 	}
+}
+
+// plight describes why a person must decide.
+func plight(f Facts, l workspace.Lock) string {
+	why := reasons[l.Recovery.Reason]
+	if l.Recovery.Reason != workspace.CaptureFailed {
+		return fmt.Sprintf("%s; its process may still run on %s", why, cmp.Or(l.Claimant.Where, f.Pod.Where))
+	}
+	if f.Problem != "" {
+		why += ": " + f.Problem
+	}
+	return fmt.Sprintf("its process has ended (%s), and %s", l.Recovery.Exit, why)
 }
 
 // reasons describes why a decision is needed.
@@ -175,6 +190,8 @@ func ended(f Facts, w workspace.Workspace) Status {
 		s.Phase, s.Message = stop, "its process was stopped ("+e.Exit.String()+")"
 	case e.Exit.Success() && e.Outcome.Releases():
 		s.Phase, s.Message = Succeeded, "it succeeded"
+	case e.Exit.Cause == job.Killed:
+		s.Phase, s.Message = Failed, "it was killed from outside, or for lack of memory: `orcon job logs "+f.Run.Name+"`"
 	default:
 		s.Phase, s.Message = Failed, "it failed with "+e.Exit.String()+": `orcon job logs "+f.Run.Name+"`"
 	}

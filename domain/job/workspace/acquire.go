@@ -61,8 +61,9 @@ func (w Workspace) Startable(e Extent) error {
 	case w.Terms.Safety.Expires() || !w.State.Exit.Torn() || w.State.Accepted:
 		return nil
 	}
-	return fmt.Errorf("%w: generation %d may be incomplete, since its process ended with %s: look at it with `orcon job state show %s`, then "+
-		"`orcon job state accept %s` or `orcon job state rollback %s`", ErrWaits, w.State.Number, w.State.Exit, w.Name, w.Name, w.Name)
+	return fmt.Errorf("%w: generation %d may be incomplete, since its process ended with %s: look at it with `orcon job state show %[4]s`, "+
+		"then `orcon job state accept %[4]s --because TEXT` or `orcon job state rollback %[4]s --because TEXT`",
+		ErrWaits, w.State.Number, w.State.Exit, w.Name)
 }
 
 // ahead returns an error if the store reaches further than the Workspace, as after the restore of an older object, or if
@@ -77,7 +78,7 @@ func ahead(w Workspace, e Extent) error {
 		return nil
 	}
 	return fmt.Errorf("%w: it holds generation %d and fence %d, but the Workspace knows %d and %d, as after a restore: compare with "+
-		"`orcon job state diff %s`, then `orcon job state accept %s --store newest` or `--store ignore`",
+		"`orcon job state diff %s`, then `orcon job state accept %s --because TEXT --store newest` or `--store ignore`",
 		ErrAhead, e.Generation, e.Fence, w.State.Number, w.Fence, w.Name, w.Name)
 }
 

@@ -41,7 +41,7 @@ func fits(w Workspace) error {
 // crowded returns the error of a Workspace with too many orphans.
 func crowded(w Workspace) error {
 	return fmt.Errorf("%w: %d orphans wait for a decision: look at them with `orcon job state show %s`, then "+
-		"`orcon job state discard %s`", ErrWaits, w.undecided(), w.Name, w.Name)
+		"`orcon job state discard %s DIGEST --because TEXT`", ErrWaits, w.undecided(), w.Name, w.Name)
 }
 
 // undecided returns how many orphans wait for a decision.

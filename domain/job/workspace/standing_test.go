@@ -28,7 +28,7 @@ func TestConditions(t *testing.T) {
 		Starting:      {starting, Extent{}, condition.Reconciling, "orcon job cancel one"},
 		Running:       {running(t), Extent{}, condition.Reconciling, "on node-a"},
 		NeedsRecovery: {lost, Extent{}, condition.Stalled, "orcon job unlock shop/db"},
-		NeedsAccept:   {torn, Extent{}, condition.Stalled, "orcon job state accept shop/db"},
+		NeedsAccept:   {torn, Extent{}, condition.Stalled, "`orcon job state accept shop/db --because TEXT` or `orcon job state rollback shop/db --because TEXT`"},
 		StoreAhead:    {running(t), Extent{Fence: 9}, condition.Stalled, "--store newest"},
 	}
 	for phase, tc := range tests {

@@ -37,6 +37,7 @@ type Cluster struct {
 	AuditLog    string         `json:"auditLog"`
 	Supervisor  int            `json:"supervisor"`
 	NetnsPID    int            `json:"netnsPid"`
+	Nodes       map[string]int `json:"nodes"`
 	PIDs        map[string]int `json:"pids"`
 
 	program string
@@ -74,12 +75,12 @@ func exists(file string) bool {
 	return err == nil
 }
 
-// Up runs a cluster until the test ends. If the test's process dies, the
-// cluster ends too.
-func Up(tb testing.TB, form string) *Cluster {
+// Up runs a cluster until the test ends, with these arguments too. If the test's
+// process dies, the cluster ends too.
+func Up(tb testing.TB, form string, arguments ...string) *Cluster {
 	tb.Helper()
 	c := &Cluster{program: Program(tb), ended: make(chan error, 1), stderr: &bytes.Buffer{}}
-	c.command = exec.Command(c.program, "run", "--form", form)
+	c.command = exec.Command(c.program, append([]string{"run", "--form", form}, arguments...)...)
 	c.command.Stderr = c.stderr
 	stdin, err := c.command.StdinPipe()
 	if err != nil {

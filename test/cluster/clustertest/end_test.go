@@ -50,7 +50,11 @@ func TestAllKilled(t *testing.T) {
 	for _, form := range largest() {
 		t.Run(form, func(t *testing.T) {
 			t.Parallel()
-			b := background(t, form)
+			arguments := []string{"--dir", filepath.Join(t.TempDir(), "c")}
+			if form == clustertest.Node {
+				arguments = append([]string{"--nodes", "2"}, arguments...)
+			}
+			b := background(t, form, arguments...)
 			if form == clustertest.Node {
 				b.cluster.Run(t, "load", shellArchive(t))
 				b.cluster.Apply(t, web)
@@ -170,6 +174,14 @@ func background(t *testing.T, form string, arguments ...string) resident {
 	c := clustertest.Attach(t, arguments[len(arguments)-1])
 	t.Cleanup(func() { _, _ = c.Try("down") })
 	return resident{cluster: c}
+}
+
+// tryUp brings up a cluster that may fail.
+func tryUp(t *testing.T, arguments ...string) (string, error) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "c")
+	out, err := exec.Command(clustertest.Program(t), append([]string{"up", "--dir", dir}, arguments...)...).CombinedOutput()
+	return string(out), err
 }
 
 func janitorOf(t *testing.T, c *clustertest.Cluster) int {

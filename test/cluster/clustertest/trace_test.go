@@ -17,8 +17,9 @@ import (
 // work may come and go at the same time, so that it looks for this cluster's
 // own marks: its folder, its namespaces, its id.
 type traces struct {
-	dir        string
-	id         string
+	dir string
+	// ids are those of its nodes.
+	ids        []string
 	namespaces map[string]bool
 	// until is when the cluster was ended, in hundredths of a second since the machine
 	// began; 0 before. A namespace that began later may have the number of one that ended.
@@ -40,25 +41,28 @@ func (tr *traces) ends(t *testing.T) {
 }
 
 // traceIn has the marks of a cluster that is not up.
-func traceIn(dir string) traces { return traces{dir: dir, id: state.Dir(dir).ID()} }
+func traceIn(dir string) traces { return traces{dir: dir, ids: []string{state.Dir(dir).ID()}} }
 
 // traceOf learns a cluster's marks while it is up.
 func traceOf(t *testing.T, c *clustertest.Cluster) traces {
 	t.Helper()
-	tr := traces{dir: c.Dir, id: state.Dir(c.Dir).ID(), namespaces: map[string]bool{}}
+	tr := traceIn(c.Dir)
+	tr.namespaces = map[string]bool{}
+	for n := 2; n <= len(c.Nodes); n++ {
+		tr.ids = append(tr.ids, state.Dir(c.Dir).Node(n).ID())
+	}
 	record, err := os.ReadFile(filepath.Join(c.Dir, "cluster.json"))
 	if err != nil || !strings.Contains(string(record), c.Dir) {
 		t.Fatalf("cannot read the cluster's record: %v", err)
 	}
-	if c.NetnsPID == 0 {
-		return tr
-	}
-	inside := namespaceOf(c.NetnsPID, "pid")
-	for _, pid := range processes(t) {
-		if namespaceOf(pid, "pid") == inside || descends(pid, c.NetnsPID) {
-			tr.namespaces[namespaceOf(pid, "net")] = true
-			tr.namespaces[namespaceOf(pid, "mnt")] = true
-			tr.namespaces[namespaceOf(pid, "pid")] = true
+	for _, init := range c.Nodes {
+		inside := namespaceOf(init, "pid")
+		for _, pid := range processes(t) {
+			if namespaceOf(pid, "pid") == inside || descends(pid, init) {
+				tr.namespaces[namespaceOf(pid, "net")] = true
+				tr.namespaces[namespaceOf(pid, "mnt")] = true
+				tr.namespaces[namespaceOf(pid, "pid")] = true
+			}
 		}
 	}
 	delete(tr.namespaces, unread) // a process may have ended meanwhile, and those of process 1 may not be read
@@ -73,13 +77,15 @@ func (tr traces) found(t *testing.T) map[string][]string {
 		all["folder"] = []string{tr.dir}
 	}
 	for _, i := range interfaces(t) {
-		if i.Name == "orcon"+tr.id {
+		if i.Name == "orcon"+tr.ids[0] {
 			all["link"] = append(all["link"], i.Name)
 		}
 	}
-	for _, pattern := range []string{"/sys/fs/cgroup/orcon-", "/sys/fs/cgroup/*/orcon-"} {
-		cgroups, _ := filepath.Glob(pattern + tr.id)
-		all["cgroup"] = append(all["cgroup"], cgroups...)
+	for _, id := range tr.ids {
+		for _, pattern := range []string{"/sys/fs/cgroup/orcon-", "/sys/fs/cgroup/*/orcon-"} {
+			cgroups, _ := filepath.Glob(pattern + id)
+			all["cgroup"] = append(all["cgroup"], cgroups...)
+		}
 	}
 	return all
 }
@@ -109,7 +115,7 @@ func (tr traces) findMounts(t *testing.T) []string {
 		t.Fatal(err)
 	}
 	return slices.DeleteFunc(strings.Split(string(data), "\n"), func(line string) bool {
-		return !strings.Contains(line, tr.dir) && !strings.Contains(line, tr.id)
+		return !strings.Contains(line, tr.dir) && !strings.Contains(line, tr.ids[0])
 	})
 }
 

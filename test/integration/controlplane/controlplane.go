@@ -53,8 +53,10 @@ type Cluster struct {
 	Programs string `json:"programs"`
 	// AuditLog has a JSON line for each request about a pod, or of Orcon's accounts.
 	AuditLog string `json:"auditLog"`
-	// NetnsPID is a process in the node's namespaces; 0 without a node.
+	// NetnsPID is a process in the first node's namespaces; 0 without a node.
 	NetnsPID int `json:"netnsPid"`
+	// Nodes are process 1 of the namespaces of each node, by the node's name.
+	Nodes map[string]int `json:"nodes"`
 
 	program string
 	stdin   io.Closer
@@ -62,7 +64,7 @@ type Cluster struct {
 	ended   chan error
 }
 
-// Start runs a cluster of the form until the test ends.
+// Start runs a cluster of the form until the test ends, with flags of `cluster run` behind the form.
 func Start(t testing.TB, form ...string) *Cluster {
 	t.Helper()
 	c, err := run(form...)
@@ -84,7 +86,7 @@ func run(form ...string) (*Cluster, error) {
 		return nil, err
 	}
 	c := &Cluster{program: program, stderr: &bytes.Buffer{}, ended: make(chan error, 1)}
-	command := exec.CommandContext(context.Background(), program, "run", "--form", formOf(form))
+	command := exec.CommandContext(context.Background(), program, append([]string{"run", "--form", formOf(form)}, form[min(1, len(form)):]...)...)
 	command.Stderr = c.stderr
 	if c.stdin, err = command.StdinPipe(); err != nil {
 		return nil, fmt.Errorf("cannot run a cluster: %w", err)

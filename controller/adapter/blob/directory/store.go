@@ -102,6 +102,9 @@ func (s *Store) write(aside string, content io.ReadSeeker) error {
 		return err
 	}
 	file, err := s.root.OpenFile(aside, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if failed, ok := errors.AsType[*fs.PathError](err); ok {
+		return fmt.Errorf("cannot write into folder %s of the store: %w", incoming, failed.Err) // the name of the file is random
+	}
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -142,4 +143,18 @@ func killedWriter(t *testing.T, folder string) int {
 	}
 	_ = child.Wait()
 	return last + 1
+}
+
+// A store that cannot be written gives the same error each time, so that a status which shows it stays as it is.
+func TestUnwritable(t *testing.T) {
+	folder := t.TempDir()
+	s, err := directory.Open(folder)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, s.Close()) })
+	require.NoError(t, os.Remove(filepath.Join(folder, ".incoming")))
+	for range 2 {
+		err = s.Put(t.Context(), blob.Key{Workspace: "w", Fence: 1, Name: "x"}, strings.NewReader("x"))
+		require.ErrorIs(t, err, fs.ErrNotExist)
+		assert.EqualError(t, err, "cannot store blob w/0000000000000000001/x: cannot write into folder .incoming of the store: no such file or directory")
+	}
 }

@@ -20,6 +20,7 @@ import (
 const (
 	annotationFence  = "job.orcon.tengu.io/fence"
 	annotationNumber = "job.orcon.tengu.io/renewal"
+	annotationWaits  = "job.orcon.tengu.io/waits"
 )
 
 // Renewals keeps the last renewal of each Run as a Lease in Orcon's own namespace: editors of a Run's namespace may
@@ -61,29 +62,31 @@ func (r Renewals) lease(renewal serve.Renewal) *coordinationv1.Lease {
 			Namespace: key.Namespace, Name: key.Name, Labels: map[string]string{v1alpha1.LabelRunUID: renewal.Run},
 			Annotations: map[string]string{
 				annotationFence: strconv.FormatInt(renewal.Fence, 10), annotationNumber: strconv.FormatInt(renewal.Number, 10),
+				annotationWaits: renewal.Waits,
 			},
 		},
 		Spec: coordinationv1.LeaseSpec{HolderIdentity: &renewal.Run, RenewTime: &metav1.MicroTime{Time: renewal.At}},
 	}
 }
 
-// Last returns the fence and the number of the last renewal of a Run; zeros before the first one.
-func (r Renewals) Last(ctx context.Context, run string) (fence, number int64, err error) {
+// Last returns the last renewal of a Run; one without numbers before the first.
+func (r Renewals) Last(ctx context.Context, run string) (serve.Renewal, error) {
 	var lease coordinationv1.Lease
-	err = r.Live.Get(ctx, r.key(run), &lease)
+	err := r.Live.Get(ctx, r.key(run), &lease)
 	if apierrors.IsNotFound(err) {
-		return 0, 0, nil
+		return serve.Renewal{Run: run}, nil
+	}
+	last := serve.Renewal{Run: run, Waits: lease.Annotations[annotationWaits]}
+	if err == nil {
+		last.Fence, err = strconv.ParseInt(lease.Annotations[annotationFence], 10, 64)
 	}
 	if err == nil {
-		fence, err = strconv.ParseInt(lease.Annotations[annotationFence], 10, 64)
-	}
-	if err == nil {
-		number, err = strconv.ParseInt(lease.Annotations[annotationNumber], 10, 64)
+		last.Number, err = strconv.ParseInt(lease.Annotations[annotationNumber], 10, 64)
 	}
 	if err != nil {
-		return 0, 0, fmt.Errorf("cannot read the last renewal of Run %s: %w", run, err)
+		return serve.Renewal{}, fmt.Errorf("cannot read the last renewal of Run %s: %w", run, err)
 	}
-	return fence, number, nil
+	return last, nil
 }
 
 // stale is the age of a renewal whose Lease is deleted. Its Run has ended, or is lost for so long that its silence is

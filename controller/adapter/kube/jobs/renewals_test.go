@@ -20,15 +20,14 @@ import (
 func TestRenewals(t *testing.T) {
 	world := newWorld(t)
 	port := Renewals{Live: world, Writer: world, Namespace: "orcon-system"}
-	fence, number, err := port.Last(t.Context(), "r-uid")
+	last, err := port.Last(t.Context(), "r-uid")
 	require.NoError(t, err)
-	assert.Zero(t, fence+number)
+	assert.Equal(t, serve.Renewal{Run: "r-uid"}, last)
 	for _, n := range []int64{1 << 40, 1 << 41} {
-		require.NoError(t, port.Renewed(t.Context(), serve.Renewal{Run: "r-uid", Fence: 3, Number: n, At: time.Unix(n>>20, 0)}))
-		fence, number, err = port.Last(t.Context(), "r-uid")
+		require.NoError(t, port.Renewed(t.Context(), serve.Renewal{Run: "r-uid", Fence: 3, Number: n, At: time.Unix(n>>20, 0), Waits: "full"}))
+		last, err = port.Last(t.Context(), "r-uid")
 		require.NoError(t, err)
-		assert.EqualValues(t, 3, fence)
-		assert.Equal(t, n, number)
+		assert.Equal(t, serve.Renewal{Run: "r-uid", Fence: 3, Number: n, Waits: "full"}, last)
 	}
 	var all coordinationv1.LeaseList
 	require.NoError(t, world.List(t.Context(), &all))
@@ -39,7 +38,7 @@ func TestRenewals(t *testing.T) {
 
 	all.Items[0].Annotations[annotationNumber] = "x"
 	require.NoError(t, world.Update(t.Context(), &all.Items[0]))
-	_, _, err = port.Last(t.Context(), "r-uid")
+	_, err = port.Last(t.Context(), "r-uid")
 	require.ErrorContains(t, err, "cannot read the last renewal of Run r-uid")
 }
 
@@ -82,6 +81,6 @@ func TestRenewalsLater(t *testing.T) {
 		require.NoError(t, port.Sweep(t.Context(), time.Unix(1<<30, 0)))
 	}
 	world.fault = errors.New("away")
-	_, _, err = port.Last(t.Context(), "r-uid")
+	_, err = port.Last(t.Context(), "r-uid")
 	require.ErrorIs(t, err, world.fault)
 }

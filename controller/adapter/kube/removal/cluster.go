@@ -102,6 +102,17 @@ func (c Cluster) Sets(ctx context.Context) ([]string, error) {
 	return names, err
 }
 
+// Workspaces lists the JobWorkspaces of all namespaces, as namespace/name.
+func (c Cluster) Workspaces(ctx context.Context) ([]string, error) {
+	var list jobv1alpha1.JobWorkspaceList
+	err := c.list(ctx, &list)
+	var names []string
+	for _, w := range list.Items {
+		names = append(names, w.Namespace+"/"+w.Name)
+	}
+	return names, err
+}
+
 // The names of controllers, as their label app.kubernetes.io/name has them.
 const (
 	RelationsController = "relations-controller"

@@ -39,11 +39,12 @@ type part struct {
 	selects              func(*metav1.PartialObjectMetadata) bool
 }
 
-// programs lists the parts that act, in the order in which they go: nothing waits for a webhook that is gone, and no
-// controller loses its rights while it runs.
+// programs lists the parts that act, in the order in which they go: nothing waits for a webhook that is gone, no namespace
+// for an API that is gone, and no controller loses its rights while it runs.
 func programs() []part {
 	const admission, rbac = "admissionregistration.k8s.io", "rbac.authorization.k8s.io"
 	return []part{
+		{"apiregistration.k8s.io", "v1", "APIService", nil},
 		{admission, "v1", "MutatingWebhookConfiguration", nil},
 		{admission, "v1", "ValidatingWebhookConfiguration", nil},
 		{"apps", "v1", "Deployment", nil},

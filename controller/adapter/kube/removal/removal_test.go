@@ -20,7 +20,6 @@ import (
 
 	bundlev1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
 	fleetv1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/fleet/v1alpha1"
-	jobv1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 )
@@ -33,6 +32,7 @@ func installed() []client.Object {
 		labelled(&rbacv1.ClusterRoleBinding{}, "", "relations-controller", "relations-controller"),
 		labelled(&corev1.ServiceAccount{}, "orcon-system", "relations-controller", "relations-controller"),
 		controller("relations-controller", 2),
+		served("v1alpha1.jobs.orcon.tengu.io"),
 		labelled(&admissionv1.MutatingWebhookConfiguration{}, "", "relations-mutating-webhook", "relations-mutating-webhook"),
 		labelled(&admissionv1.ValidatingAdmissionPolicy{}, "", "orcon-leave", ""),
 		labelled(&corev1.Service{}, "orcon-system", "relations-controller", "relations-controller"),
@@ -55,7 +55,7 @@ func TestTakePrograms(t *testing.T) {
 	rest, err := Parts{w.Cluster}.Rest(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, Parts{w.Cluster}.TakePrograms(t.Context()))
-	order := []string{"MutatingWebhookConfiguration", "Deployment", "ClusterRoleBinding", "ClusterRole", "ServiceAccount"}
+	order := []string{"APIService", "MutatingWebhookConfiguration", "Deployment", "ClusterRoleBinding", "ClusterRole", "ServiceAccount"}
 	assert.Equal(t, order, kinds(w.deleted))
 	var reported []string
 	for _, name := range programs {
@@ -307,44 +307,6 @@ func TestReleaseBundles(t *testing.T) {
 	}
 }
 
-// A JobWorkspace or JobRun that is being deleted waits for the controller of stateful runs, and goes without it if Orcon
-// leaves (JOBS.md J18).
-func TestReleaseJobs(t *testing.T) {
-	for name, ready := range map[string]int32{"Away": 0, "Runs": 1} {
-		t.Run(name, func(t *testing.T) {
-			going := func(name string) metav1.ObjectMeta {
-				return metav1.ObjectMeta{
-					Namespace: "shop", Name: name, Finalizers: []string{jobv1alpha1.Finalizer}, DeletionTimestamp: &metav1.Time{Time: time.Unix(1, 0)},
-				}
-			}
-			db, run := &jobv1alpha1.JobWorkspace{ObjectMeta: going("db")}, &jobv1alpha1.JobRun{ObjectMeta: going("one")}
-			stays := &jobv1alpha1.JobRun{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "two", Finalizers: []string{jobv1alpha1.Finalizer}}}
-			w := newWorld(t, db, run, stays, controller(JobController, ready), definition("relations"))
-			held, err := (Holds{w.Cluster}).List(t.Context(), time.Now())
-			require.NoError(t, err)
-			var names []string
-			for _, one := range held {
-				names = append(names, one.Name+": "+one.Leaves)
-			}
-			if ready == 0 {
-				assert.Equal(t, []string{
-					"JobWorkspace shop/db: what its runs have made stays, and so do its states in the store",
-					"JobRun shop/one: its pod stays if it still runs, and its end is not known",
-				}, names)
-			} else {
-				assert.Empty(t, names, "the controller lets them go")
-			}
-			w.lets()
-			for _, o := range []client.Object{db, run} {
-				gone := apierrors.IsNotFound(w.client.Get(t.Context(), client.ObjectKeyFromObject(o), o))
-				assert.Equal(t, ready == 0, gone, o.GetName())
-			}
-			require.NoError(t, w.client.Get(t.Context(), client.ObjectKeyFromObject(stays), stays))
-			assert.NotEmpty(t, stays.Finalizers)
-		})
-	}
-}
-
 // Every relation ends, and the command waits for the handlers of a unit that is there. It stops at an end that no unit
 // can handle.
 func TestAll(t *testing.T) {
@@ -436,6 +398,8 @@ func TestUnreadable(t *testing.T) {
 	require.ErrorIs(t, err, broken)
 	_, err = w.Bundles(t.Context())
 	require.ErrorIs(t, err, broken)
+	_, err = w.Workspaces(t.Context())
+	require.ErrorIs(t, err, broken)
 	_, err = w.Runs(t.Context(), RelationsController)
 	require.ErrorIs(t, err, broken)
 	_, err = Holds{w.Cluster}.List(t.Context(), time.Unix(2, 0))
@@ -461,7 +425,7 @@ func TestTakeIsRefused(t *testing.T) {
 	w.client = refusing{w.client, refused}
 	err := Parts{w.Cluster}.TakePrograms(t.Context())
 	require.ErrorIs(t, err, refused)
-	require.ErrorContains(t, err, "cannot delete MutatingWebhookConfiguration relations-mutating-webhook")
+	require.ErrorContains(t, err, "cannot delete APIService v1alpha1.jobs.orcon.tengu.io")
 	assert.Empty(t, w.reports)
 	runs, err := w.Runs(t.Context(), RelationsController)
 	require.NoError(t, err)

@@ -12,6 +12,7 @@ import (
 	extensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -45,6 +46,8 @@ func newWorld(t *testing.T, all ...client.Object) *world {
 	} {
 		require.NoError(t, add(scheme))
 	}
+	scheme.AddKnownTypeWithName(registrations.WithKind("APIService"), &metav1.PartialObjectMetadata{})
+	scheme.AddKnownTypeWithName(registrations.WithKind("APIServiceList"), &metav1.PartialObjectMetadataList{})
 	w := &world{t: t, handles: func() {}}
 	server := fake.NewClientBuilder().WithScheme(scheme).WithObjects(all...).WithInterceptorFuncs(interceptor.Funcs{
 		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.DeleteOption) error {
@@ -71,6 +74,16 @@ func labelled[T client.Object](o T, namespace, name, of string) T {
 		o.SetLabels(map[string]string{partOf: orcon, nameLabel: of})
 	}
 	return o
+}
+
+// registrations is the group of the APIs that other servers serve.
+var registrations = schema.GroupVersion{Group: "apiregistration.k8s.io", Version: "v1"} //nolint:gochecknoglobals // a constant
+
+// served returns the registration of an API that job-controller serves.
+func served(name string) client.Object {
+	o := &metav1.PartialObjectMetadata{}
+	o.SetGroupVersionKind(registrations.WithKind("APIService"))
+	return labelled(o, "", name, JobController)
 }
 
 func definition(plural string) *extensions.CustomResourceDefinition {

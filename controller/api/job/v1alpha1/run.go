@@ -47,7 +47,7 @@ type JobRun struct {
 // JobRunSpec says what is run.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.timeout) == has(oldSelf.timeout)",message="timeout never changes: use another JobRun"
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.cancel) || has(self.cancel)",message="a cancel cannot be taken back: use another"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.cancel) || has(self.cancel)",message="a cancel is final: create another JobRun"
 type JobRunSpec struct {
 	// workspace is the name of a JobWorkspace of this namespace; it cannot be changed.
 	// +required

@@ -25,7 +25,7 @@ func newExec() *cobra.Command {
 		Use:   "exec [--name NAME] -- COMMAND [ARGUMENT…]",
 		Short: "Run a command inside the cluster, with KUBECONFIG and kubectl",
 		Long: `exec runs a command with KUBECONFIG and PATH (kubectl) set and exits with its exit
-code. With a node, the command runs in the node's network, mount, process and
+code. With a node, the command runs in the first node's network, mount, process and
 host-name namespaces: it reaches addresses of pods and Services and resolves
 their names. It sees the host's files, but /run, /var/lib and /var/log are the
 node's own.`,
@@ -75,15 +75,15 @@ func enter(r state.Record) (*component.Launcher, error) {
 	if r.Form != state.Node {
 		return component.NewLauncher()
 	}
-	return component.NewLauncherIn(func() error { return namespace.Enter(r.Init.PID) })
+	return component.NewLauncherIn(func() error { return namespace.Enter(r.Nodes[0].PID) })
 }
 
 func newLoad() *cobra.Command {
 	t := &target{}
 	c := &cobra.Command{
 		Use:   "load FILE…",
-		Short: "Load images into the node, for pods to use without pulling",
-		Long: `load imports image archives, OCI or docker, into the node's containerd. A pod names
+		Short: "Load images into the nodes, for pods to use without pulling",
+		Long: `load imports image archives, OCI or docker, into the containerd of each node. A pod names
 the image as the archive does, for instance localhost/agent:dev, and must not
 have imagePullPolicy: Always. There is no registry to pull from.`,
 		Example: `  cluster load agent.tar controller.tar`,
@@ -96,32 +96,39 @@ have imagePullPolicy: Always. There is no registry to pull from.`,
 			if r.Form != state.Node {
 				return fmt.Errorf("cannot load images into cluster %q: %w", t.name, errNoNode)
 			}
-			for _, file := range args {
-				said, err := node.LoadImage(c.Context(), r.Dir, file)
-				if err != nil {
-					return err
-				}
-				fmt.Fprintln(c.OutOrStdout(), said)
-			}
-			return nil
+			return load(c, r, args)
 		},
 	}
 	t.flags(c, defaultName)
 	return c
 }
 
+// load imports image archives into each node.
+func load(c *cobra.Command, r state.Record, files []string) error {
+	for n := range r.Nodes {
+		for _, file := range files {
+			said, err := node.LoadImage(c.Context(), r.Dir.Node(n+1), file)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintln(c.OutOrStdout(), said)
+		}
+	}
+	return nil
+}
+
 // newInit is how the supervisor starts process 1 of a node.
 func newInit() *cobra.Command {
 	return &cobra.Command{
-		Use:    namespace.InitCommand + " DIR",
+		Use:    namespace.InitCommand + " DIR HOST",
 		Short:  "Be process 1 of a node (for internal use)",
 		Hidden: true,
-		Args:   cobra.ExactArgs(1),
+		Args:   cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
 			if os.Getpid() != 1 {
 				return fmt.Errorf("cannot be process 1 of a node: %w", errors.ErrUnsupported)
 			}
-			return namespace.Init(c.Context(), state.Dir(args[0]))
+			return namespace.Init(c.Context(), state.Dir(args[0]), args[1])
 		},
 	}
 }

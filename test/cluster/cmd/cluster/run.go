@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -14,15 +15,23 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/test/cluster/internal/supervisor"
 )
 
+// maxNodes is how many nodes have an address.
+const maxNodes = 9
+
+// errNodes refuses a number of nodes.
+var errNodes = errors.New("it must be 1 to 9, and more than 1 needs --form node")
+
 // runFlags are what `run` and `up` share.
 type runFlags struct {
 	target
-	form string
+	form  string
+	nodes int
 }
 
 func (f *runFlags) add(c *cobra.Command, name string) {
 	f.flags(c, name)
 	c.Flags().StringVar(&f.form, "form", string(state.ControlPlane), "control-plane (no root) or node (root; runs pods)")
+	c.Flags().IntVar(&f.nodes, "nodes", 1, "how many nodes the form node has, at most 9")
 }
 
 func newRun() *cobra.Command {
@@ -64,6 +73,9 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, detached bool) err
 	if err != nil {
 		return err
 	}
+	if f.nodes < 1 || f.nodes > maxNodes || f.nodes > 1 && form != state.Node {
+		return fmt.Errorf("cannot run a cluster of form %s with --nodes %d: %w", form, f.nodes, errNodes)
+	}
 	folder, err := f.folder()
 	if err != nil {
 		return err
@@ -73,7 +85,7 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, detached bool) err
 		return err
 	}
 	options := supervisor.Options{
-		Name: f.name, Dir: folder, Form: form, Programs: beside,
+		Name: f.name, Dir: folder, Form: form, Nodes: f.nodes, Programs: beside,
 		Log: func(format string, args ...any) {
 			fmt.Fprintf(c.ErrOrStderr(), "cluster %s: %s\n", f.name, fmt.Sprintf(format, args...))
 		},

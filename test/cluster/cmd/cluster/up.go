@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -30,7 +31,8 @@ The node form needs root and a few Debian packages (containerd, crun,
 containernetworking-plugins, iptables, iproute2, conntrack), which it installs if
 they are missing. What a crashed cluster of the same name left is removed first.`,
 		Example: `  cluster up
-  cluster up --name second --form node`,
+  cluster up --name second --form node
+  cluster up --name third --form node --nodes 2`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return f.up(c) },
 	}
@@ -54,7 +56,7 @@ func (f *runFlags) detach(ctx context.Context) (supervisor.Info, error) {
 	if err != nil {
 		return supervisor.Info{}, fmt.Errorf("cannot find own program: %w", err)
 	}
-	command := exec.Command(self, "run", "--detached", "--name", f.name, "--dir", f.dir, "--form", f.form)
+	command := exec.Command(self, "run", "--detached", "--name", f.name, "--dir", f.dir, "--form", f.form, "--nodes", strconv.Itoa(f.nodes))
 	command.Stderr = os.Stderr
 	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	out, err := command.StdoutPipe()

@@ -45,10 +45,12 @@ type Group struct {
 }
 
 type member struct {
-	spec    Spec
-	process state.Process
-	exit    string
-	done    chan struct{}
+	spec Spec
+	// launcher has it start on the same node again.
+	launcher *Launcher
+	process  state.Process
+	exit     string
+	done     chan struct{}
 	// down is set when somebody asked for its end.
 	down bool
 }
@@ -67,7 +69,7 @@ func NewGroup(dir state.Dir, changed func(map[string]state.Process)) *Group {
 	return &Group{dir: dir, changed: changed, members: map[string]*member{}}
 }
 
-// SetLauncher says through which launcher later starts go.
+// SetLauncher says through which launcher components start that are added later.
 func (g *Group) SetLauncher(l *Launcher) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -87,7 +89,7 @@ func (g *Group) KeepRunning() {
 func (g *Group) Add(specs ...Spec) error {
 	for _, spec := range specs {
 		g.mu.Lock()
-		g.members[spec.Name] = &member{spec: spec, done: closed()}
+		g.members[spec.Name] = &member{spec: spec, launcher: g.launcher, done: closed()}
 		g.mu.Unlock()
 		if err := g.launch(spec.Name); err != nil {
 			return err
@@ -219,11 +221,11 @@ func (g *Group) launchLocked(m *member) error {
 	if m.process.PID != 0 {
 		return fmt.Errorf("cannot start %s: %w", name, ErrRunning)
 	}
-	command, err := g.command(m.spec)
+	command, err := g.command(m)
 	if err != nil {
 		return err
 	}
-	if err := g.launcher.Start(command); err != nil {
+	if err := m.launcher.Start(command); err != nil {
 		return fmt.Errorf("cannot start %s: %w", name, err)
 	}
 	m.process, err = state.FindProcess(command.Process.Pid)
@@ -238,7 +240,8 @@ func (g *Group) launchLocked(m *member) error {
 
 // command prepares a component's process: a session of its own, so that a
 // terminal's interrupt ends the supervisor alone, and death with it.
-func (g *Group) command(spec Spec) (*exec.Cmd, error) {
+func (g *Group) command(m *member) (*exec.Cmd, error) {
+	spec := m.spec
 	log, err := os.OpenFile(g.dir.Log(spec.Name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("cannot open log of %s: %w", spec.Name, err)
@@ -250,7 +253,7 @@ func (g *Group) command(spec Spec) (*exec.Cmd, error) {
 	}
 	command.Dir = string(g.dir)
 	command.Stdout, command.Stderr = log, log
-	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: g.launcher.deathSignal}
+	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: m.launcher.deathSignal}
 	return command, nil
 }
 

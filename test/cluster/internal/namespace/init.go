@@ -16,8 +16,6 @@ import (
 )
 
 const (
-	// Hostname is the node's name, inside and in Kubernetes.
-	Hostname = "orcon-node"
 	// unified is where version 2 of control groups is mounted beside version 1.
 	unified = "/sys/fs/cgroup/unified"
 	// resolver is the file whose content a node must have for itself.
@@ -33,6 +31,14 @@ var hidden = []string{"/run", "/var/lib", "/var/log"} //nolint:gochecknoglobals 
 // errHidden says that a cluster's folder would not be seen by its node.
 var errHidden = errors.New("a node sees a private copy of that folder; choose another --dir or TMPDIR")
 
+// Host is the nth node's name, inside and in Kubernetes.
+func Host(n int) string {
+	if n == 1 {
+		return "orcon-node"
+	}
+	return fmt.Sprintf("orcon-node-%d", n)
+}
+
 // CheckDir refuses a folder that the node would not see.
 func CheckDir(d state.Dir) error {
 	for _, folder := range hidden {
@@ -43,14 +49,17 @@ func CheckDir(d state.Dir) error {
 	return nil
 }
 
-// Init is process 1: it sets up what only a process inside can, says so, and
+// Init is process 1 of the node with this folder and name: it sets up what only a process inside can, says so, and
 // then reaps orphans until it is killed.
-func Init(ctx context.Context, d state.Dir) error {
-	steps := []func(state.Dir) error{separateMounts, oneCgroupVersion, hideFolders, ownResolver, shareMounts, setKernel}
+func Init(ctx context.Context, d state.Dir, host string) error {
+	steps := []func(state.Dir) error{separateMounts, oneCgroupVersion, hideFolders, ownResolver, shareMounts}
 	for _, step := range steps {
 		if err := step(d); err != nil {
 			return err
 		}
+	}
+	if err := setKernel(host); err != nil {
+		return err
 	}
 	children := make(chan os.Signal, 1)
 	signal.Notify(children, unix.SIGCHLD)
@@ -169,8 +178,8 @@ func shareMounts(state.Dir) error {
 }
 
 // setKernel sets what the namespaces have of their own.
-func setKernel(state.Dir) error {
-	if err := unix.Sethostname([]byte(Hostname)); err != nil {
+func setKernel(host string) error {
+	if err := unix.Sethostname([]byte(host)); err != nil {
 		return fmt.Errorf("cannot set host name: %w", err)
 	}
 	return writeFile("/proc/sys/net/ipv4/ip_forward", "1")

@@ -24,9 +24,9 @@ const (
 // errInit says that process 1 could not set the namespaces up.
 var errInit = errors.New("process 1 failed")
 
-// Start makes the namespaces of a cluster and returns their process 1. It
+// Start makes the namespaces of a node and returns their process 1. It
 // dies with this process.
-func Start(d state.Dir) (state.Process, error) {
+func Start(d state.Dir, host string) (state.Process, error) {
 	launcher, err := component.NewLauncher()
 	if err != nil {
 		return state.Process{}, err
@@ -35,7 +35,7 @@ func Start(d state.Dir) (state.Process, error) {
 	if err != nil {
 		return state.Process{}, fmt.Errorf("cannot find own program: %w", err)
 	}
-	command := exec.Command(self, InitCommand, string(d))
+	command := exec.Command(self, InitCommand, string(d), host)
 	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Cloneflags: cloneFlags, Pdeathsig: syscall.SIGKILL}
 	out, err := command.StdoutPipe()
 	if err != nil {

@@ -34,10 +34,10 @@ func (p Plan) Containerd() (component.Spec, error) {
 		return component.Spec{}, fmt.Errorf("cannot find containerd: %w", err)
 	}
 	return component.Spec{
-		Name:    Containerd,
-		Command: []string{program, "--config", p.Dir.Path("containerd.toml"), "--log-level", "warn"},
+		Name:    p.Component(Containerd),
+		Command: []string{program, "--config", p.folder().Path("containerd.toml"), "--log-level", "warn"},
 		Healthy: func(ctx context.Context) error {
-			connection, err := (&net.Dialer{}).DialContext(ctx, "unix", socket(p.Dir))
+			connection, err := (&net.Dialer{}).DialContext(ctx, "unix", socket(p.folder()))
 			if err != nil {
 				return fmt.Errorf("cannot reach containerd: %w", err)
 			}
@@ -72,7 +72,7 @@ disabled_plugins = ["io.containerd.snapshotter.v1.btrfs", "io.containerd.snapsho
   [plugins."io.containerd.grpc.v1.cri".cni]
     bin_dir = %[5]q
     conf_dir = %[6]q
-`, p.Dir.Path("containerd"), socket(p.Dir), pauseImage, p.snapshotter(), pluginFolder, p.Dir.Path("cni"))
+`, p.folder().Path("containerd"), socket(p.folder()), pauseImage, p.snapshotter(), pluginFolder, p.folder().Path("cni"))
 }
 
 // networkConfiguration gives each pod a cable to the node rather than a place

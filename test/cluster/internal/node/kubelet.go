@@ -8,15 +8,15 @@ import (
 
 func (p Plan) kubelet() component.Spec {
 	return component.Spec{
-		Name: Kubelet,
+		Name: p.Component(Kubelet),
 		Command: []string{
 			p.Dir.Program(Kubelet),
-			"--config=" + p.Dir.Path("kubelet.yaml"),
+			"--config=" + p.folder().Path("kubelet.yaml"),
 			"--kubeconfig=" + p.kubeconfig(Kubelet),
-			"--hostname-override=" + p.Host,
-			"--node-ip=" + Address,
-			"--root-dir=" + p.Dir.Path("kubelet"),
-			"--cert-dir=" + p.Dir.Path("kubelet", "pki"),
+			"--hostname-override=" + p.Host(),
+			"--node-ip=" + p.address(),
+			"--root-dir=" + p.folder().Path("kubelet"),
+			"--cert-dir=" + p.folder().Path("kubelet", "pki"),
 		},
 		Healthy: p.probe("http://127.0.0.1:10248/healthz"),
 	}
@@ -59,6 +59,6 @@ evictionHard: {memory.available: "0%%", nodefs.available: "0%%", nodefs.inodesFr
 kubeAPIQPS: 100
 kubeAPIBurst: 200
 shutdownGracePeriod: 0s
-`, p.Dir.PKI("ca.crt"), p.Dir.PKI("kubelet.crt"), p.Dir.PKI("kubelet.key"), "unix://"+socket(p.Dir),
-		"/"+p.Dir.Cgroup(), p.Dir.Path("pods"), p.Dir.Path("volume-plugins"), DNSAddress, p.Dir.Path("pod-resolv.conf"))
+`, p.Dir.PKI("ca.crt"), p.folder().PKI("kubelet.crt"), p.folder().PKI("kubelet.key"), "unix://"+socket(p.folder()),
+		"/"+p.folder().Cgroup(), p.folder().Path("pods"), p.folder().Path("volume-plugins"), DNSAddress, p.folder().Path("pod-resolv.conf"))
 }

@@ -13,18 +13,25 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/test/cluster/internal/state"
 )
 
-// Addresses of a node, from the range for tests of networks (RFC 2544). They
-// are the same in each node, which has a network of its own.
+// Addresses of nodes, from the range for tests of networks (RFC 2544). They
+// are the same in each cluster, which has a network of its own.
 const (
-	// Address is the node's own.
+	// Address is the first node's own.
 	Address = "198.18.0.2"
-	podCIDR = "198.18.1.0/24"
+	// allPods are the addresses of pods, and of nodes.
+	allPods = "198.18.0.0/17"
 	// DNSAddress is that of the Service kube-dns.
 	DNSAddress = "198.18.128.10"
 	// cables is how many nodes can be up at once: each has a cable to the host
 	// with addresses of its own.
 	cables = 250
 )
+
+// address is the node's own.
+func (p Plan) address() string { return fmt.Sprintf("198.18.0.%d", p.Number+1) }
+
+// podCIDR holds the addresses of the node's pods.
+func (p Plan) podCIDR() string { return fmt.Sprintf("198.18.%d.0/24", p.Number) }
 
 // ErrNoCable says that all cables are in use.
 var ErrNoCable = errors.New("no free cable")
@@ -92,11 +99,48 @@ route add unreachable default
 	return ip(inner, inside.Start)
 }
 
+// Join connects a further node with the first, which has the only cable to the host and knows
+// the way to the pods of all: its end of the cable between them is named n2, n3, … The host
+// knows the first node's address alone, so that packets to it get that.
+func (p Plan) Join(c Cable, first, init state.Process, inFirst, inside *component.Launcher) error {
+	port := fmt.Sprintf("n%d", p.Number)
+	outer := fmt.Sprintf("link add %s netns %d type veth peer name node netns %d\n", port, first.PID, init.PID)
+	if err := ip(outer, (*exec.Cmd).Start); err != nil {
+		return err
+	}
+	way := fmt.Sprintf(`link set %[1]s master node
+link set %[1]s up
+route add %[2]s via %[3]s
+`, port, p.podCIDR(), p.address())
+	if err := ip(way, inFirst.Start); err != nil {
+		return err
+	}
+	inner := fmt.Sprintf(`link set lo up
+address add %[1]s/24 dev node
+link set node up
+route add %[2]s via %[3]s
+route add %[4]s via %[3]s
+route add %[5]s via %[3]s
+route add %[6]s dev node
+route add unreachable default
+`, p.address(), allPods, Address, c.Host, c.Node, controlplane.ServiceCIDR)
+	if err := ip(inner, inside.Start); err != nil {
+		return err
+	}
+	return run(exec.Command("iptables", "-t", "nat", "-A", "POSTROUTING", "-s", p.address(), "-o", "uplink", "-j", "MASQUERADE"), inFirst.Start)
+}
+
 // ip runs commands of ip(8), started by start.
 func ip(commands string, start func(*exec.Cmd) error) error {
-	output := &strings.Builder{}
 	command := exec.Command("ip", "-batch", "-")
-	command.Stdin, command.Stdout, command.Stderr = strings.NewReader(commands), output, output
+	command.Stdin = strings.NewReader(commands)
+	return run(command, start)
+}
+
+// run waits for a command that is started by start.
+func run(command *exec.Cmd, start func(*exec.Cmd) error) error {
+	output := &strings.Builder{}
+	command.Stdout, command.Stderr = output, output
 	if err := start(command); err != nil {
 		return fmt.Errorf("cannot set network up: %w", err)
 	}

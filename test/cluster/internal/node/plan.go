@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/test/cluster/internal/component"
+	"gitlab.ilabt.imec.be/tengu/orcon/test/cluster/internal/namespace"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/cluster/internal/pki"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/cluster/internal/rest"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/cluster/internal/state"
@@ -28,10 +29,11 @@ const pluginFolder = "/usr/lib/cni"
 
 // Plan is what the specs of a node follow from.
 type Plan struct {
+	// Dir and Name are the cluster's.
 	Dir  state.Dir
 	Name string
-	// Host is the node's name.
-	Host string
+	// Number is the node's, from 1.
+	Number int
 	// APIServer is the URL in the kubeconfigs.
 	APIServer string
 	// Dial reaches addresses inside the node.
@@ -46,24 +48,24 @@ func (p Plan) PrepareContainerd() error {
 	}
 	return p.write(map[string]string{
 		"containerd.toml":      p.containerdConfiguration(),
-		"cni/10-node.conflist": fmt.Sprintf(networkConfiguration, p.Dir.Path("cni-state"), podCIDR),
+		"cni/10-node.conflist": fmt.Sprintf(networkConfiguration, p.folder().Path("cni-state"), p.podCIDR()),
 	})
 }
 
 // Prepare writes what the other components need.
 func (p Plan) Prepare(authority *pki.Authority) error {
 	leaf, err := authority.Issue(pki.Subject{
-		User: "system:node:" + p.Host, Group: "system:nodes",
-		Names: []string{p.Host}, Addresses: []net.IP{net.ParseIP(Address)},
+		User: "system:node:" + p.Host(), Group: "system:nodes",
+		Names: []string{p.Host()}, Addresses: []net.IP{net.ParseIP(p.address())},
 	})
 	if err != nil {
 		return err
 	}
-	if err := leaf.Write(p.Dir.PKI("kubelet")); err != nil {
+	if err := leaf.Write(p.folder().PKI("kubelet")); err != nil {
 		return err
 	}
 	subjects := map[string]pki.Subject{
-		Kubelet:   {User: "system:node:" + p.Host, Group: "system:nodes"},
+		Kubelet:   {User: "system:node:" + p.Host(), Group: "system:nodes"},
 		KubeProxy: {User: "system:kube-proxy"},
 		CoreDNS:   {User: "system:coredns"},
 	}
@@ -80,21 +82,38 @@ func (p Plan) Prepare(authority *pki.Authority) error {
 	})
 }
 
-// Specs are the components that talk to the API server.
+// Specs are the components that talk to the API server. The first node has the DNS of all.
 func (p Plan) Specs() []component.Spec {
+	if p.Number > 1 {
+		return []component.Spec{p.kubelet(), p.kubeProxy()}
+	}
 	return []component.Spec{p.kubelet(), p.kubeProxy(), p.coreDNS()}
 }
 
-func (p Plan) kubeconfig(component string) string { return p.Dir.PKI(component + ".kubeconfig") }
+// Host is the node's name.
+func (p Plan) Host() string { return namespace.Host(p.Number) }
+
+// folder is where the node's own files are.
+func (p Plan) folder() state.Dir { return p.Dir.Node(p.Number) }
+
+// Component tells components of the same kind apart.
+func (p Plan) Component(kind string) string {
+	if p.Number == 1 {
+		return kind
+	}
+	return fmt.Sprintf("%s-%d", kind, p.Number)
+}
+
+func (p Plan) kubeconfig(component string) string { return p.folder().PKI(component + ".kubeconfig") }
 
 func (p Plan) makeFolders() error {
-	folders := []string{"logs", "cni", "cni-state", "containerd", "kubelet", "pods", "volume-plugins"}
+	folders := []string{"pki", "logs", "cni", "cni-state", "containerd", "kubelet", "pods", "volume-plugins"}
 	for _, folder := range folders {
-		if err := os.MkdirAll(p.Dir.Path(folder), 0o755); err != nil {
+		if err := os.MkdirAll(p.folder().Path(folder), 0o755); err != nil {
 			return fmt.Errorf("cannot make folder of the node: %w", err)
 		}
 	}
-	for _, cgroup := range teardown.Cgroups(p.Dir) {
+	for _, cgroup := range teardown.Cgroups(p.folder()) {
 		if err := os.MkdirAll(cgroup, 0o755); err != nil {
 			return fmt.Errorf("cannot make cgroup of the node: %w", err)
 		}
@@ -104,7 +123,7 @@ func (p Plan) makeFolders() error {
 
 func (p Plan) write(files map[string]string) error {
 	for file, text := range files {
-		if err := os.WriteFile(p.Dir.Path(file), []byte(text), 0o644); err != nil {
+		if err := os.WriteFile(p.folder().Path(file), []byte(text), 0o644); err != nil {
 			return fmt.Errorf("cannot write %s: %w", file, err)
 		}
 	}
@@ -115,7 +134,7 @@ func (p Plan) write(files map[string]string) error {
 // folder is itself on one, as in a container.
 func (p Plan) snapshotter() string {
 	stat := unix.Statfs_t{}
-	if err := unix.Statfs(string(p.Dir), &stat); err == nil && stat.Type == unix.OVERLAYFS_SUPER_MAGIC {
+	if err := unix.Statfs(string(p.folder()), &stat); err == nil && stat.Type == unix.OVERLAYFS_SUPER_MAGIC {
 		return "native"
 	}
 	return "overlayfs"

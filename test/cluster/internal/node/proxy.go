@@ -10,8 +10,8 @@ import (
 
 func (p Plan) kubeProxy() component.Spec {
 	return component.Spec{
-		Name:    KubeProxy,
-		Command: []string{p.Dir.Program(KubeProxy), "--config=" + p.Dir.Path("kube-proxy.yaml")},
+		Name:    p.Component(KubeProxy),
+		Command: []string{p.Dir.Program(KubeProxy), "--config=" + p.folder().Path("kube-proxy.yaml")},
 		Healthy: p.probe("http://127.0.0.1:10256/healthz"),
 	}
 }
@@ -31,7 +31,7 @@ clusterCIDR: %q
 iptables: {minSyncPeriod: 100ms}
 conntrack: {maxPerCore: 0, min: 0, tcpEstablishedTimeout: 0s, tcpCloseWaitTimeout: 0s}
 oomScoreAdj: 0
-`, p.kubeconfig(KubeProxy), p.Host, Address, podCIDR)
+`, p.kubeconfig(KubeProxy), p.Host(), p.address(), p.podCIDR())
 }
 
 // probe asks a health URL inside the node.

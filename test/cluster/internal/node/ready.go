@@ -31,7 +31,7 @@ type nodeObject struct {
 func (p Plan) WaitReady(ctx context.Context, c *rest.Client) error {
 	return rest.Poll(ctx, func() error {
 		n := nodeObject{}
-		if err := c.Get(ctx, "/api/v1/nodes/"+p.Host, &n); err != nil {
+		if err := c.Get(ctx, "/api/v1/nodes/"+p.Host(), &n); err != nil {
 			return err
 		}
 		return n.check()

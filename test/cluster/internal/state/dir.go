@@ -73,6 +73,15 @@ func (d Dir) CheckOwner() error {
 	return nil
 }
 
+// Node is the folder of what the nth node has for itself, which the first has in the cluster's.
+// Its name is short for the sake of sockets.
+func (d Dir) Node(n int) Dir {
+	if n == 1 {
+		return d
+	}
+	return Dir(d.Path(fmt.Sprintf("n%d", n)))
+}
+
 // Path joins elements below the folder.
 func (d Dir) Path(elements ...string) string {
 	return filepath.Join(append([]string{string(d)}, elements...)...)

@@ -37,8 +37,8 @@ type Record struct {
 	Form Form   `json:"form"`
 	// Supervisor brought the cluster up and is the parent of all processes.
 	Supervisor Process `json:"supervisor"`
-	// Init is process 1 of the node's namespaces; zero in the other form.
-	Init Process `json:"init"`
+	// Nodes are process 1 of the namespaces of each node; none in the other form.
+	Nodes []Process `json:"nodes"`
 	// Components are the running ones by name.
 	Components map[string]Process `json:"components"`
 	// APIServer is the URL in the kubeconfig, usable on the host and inside.

@@ -1,6 +1,9 @@
 package supervisor
 
-import "gitlab.ilabt.imec.be/tengu/orcon/test/cluster/internal/state"
+import (
+	"gitlab.ilabt.imec.be/tengu/orcon/test/cluster/internal/namespace"
+	"gitlab.ilabt.imec.be/tengu/orcon/test/cluster/internal/state"
+)
 
 // Info describes a cluster that is ready; `cluster run` prints it as one line
 // of JSON. Its names are a contract with tests (README.md).
@@ -17,8 +20,10 @@ type Info struct {
 	AuditLog string `json:"auditLog"`
 	// Supervisor is the process to signal for an orderly end.
 	Supervisor int `json:"supervisor"`
-	// NetnsPID is a process in the node's namespaces; 0 without a node.
+	// NetnsPID is a process in the first node's namespaces; 0 without a node.
 	NetnsPID int `json:"netnsPid"`
+	// Nodes are a process in the namespaces of each node, by the node's name.
+	Nodes map[string]int `json:"nodes"`
 	// PIDs are the components' processes by name.
 	PIDs map[string]int `json:"pids"`
 }
@@ -28,8 +33,12 @@ func Describe(r state.Record) Info {
 	info := Info{
 		Name: r.Name, Dir: r.Dir, Form: r.Form, Kubeconfig: r.Dir.Kubeconfig(), APIServer: r.APIServer,
 		HostAddress: r.HostAddress, Programs: r.Dir.Programs(), AuditLog: r.Dir.Audit(),
-		Supervisor: r.Supervisor.PID, NetnsPID: r.Init.PID, PIDs: map[string]int{},
+		Supervisor: r.Supervisor.PID, Nodes: map[string]int{}, PIDs: map[string]int{},
 	}
+	for n, init := range r.Nodes {
+		info.Nodes[namespace.Host(n+1)] = init.PID
+	}
+	info.NetnsPID = info.Nodes[namespace.Host(1)]
 	for name, process := range r.Components {
 		info.PIDs[name] = process.PID
 	}

@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -38,13 +39,27 @@ func (s *Supervisor) upNode(ctx context.Context) error {
 		Bind: "0.0.0.0", Advertise: node.Address, Reach: cable.Node,
 	}
 	worker := node.Plan{
-		Dir: s.options.Dir, Name: s.options.Name, Host: namespace.Hostname, APIServer: plan.URL(), Dial: dial,
+		Dir: s.options.Dir, Name: s.options.Name, Number: 1, APIServer: plan.URL(), Dial: dial,
 	}
 	images, err := s.startContainerd(ctx, worker)
 	if err != nil {
 		return err
 	}
-	more := func(files controlplane.Files) error { return s.startNode(ctx, worker, files, images) }
+	more := func(files controlplane.Files) error {
+		if err := node.CreateDNS(ctx, files.Admin); err != nil {
+			return err
+		}
+		if err := s.startNode(ctx, worker, files, images); err != nil {
+			return err
+		}
+		for n := 2; n <= s.options.Nodes; n++ {
+			worker.Number = n
+			if err := s.join(ctx, worker, cable, inside, files); err != nil {
+				return fmt.Errorf("cannot add node %s: %w", worker.Host(), err)
+			}
+		}
+		return nil
+	}
 	return s.startControlPlane(ctx, plan, more)
 }
 
@@ -56,18 +71,48 @@ func (s *Supervisor) enterNode() (node.Cable, *component.Launcher, error) {
 		return node.Cable{}, nil, err
 	}
 	s.claims = append(s.claims, claim.Close)
-	init, err := namespace.Start(s.options.Dir)
+	s.update(func(r *state.Record) { r.HostAddress = cable.Host })
+	init, launcher, err := s.startNamespaces(1)
 	if err != nil {
 		return node.Cable{}, nil, err
 	}
-	s.update(func(r *state.Record) { r.Init, r.HostAddress = init, cable.Host })
+	return cable, launcher, node.Connect(s.options.Dir, cable, init, launcher)
+}
+
+// startNamespaces makes the namespaces of a node, to which components go that are added later.
+func (s *Supervisor) startNamespaces(n int) (state.Process, *component.Launcher, error) {
+	init, err := namespace.Start(s.options.Dir.Node(n), namespace.Host(n))
+	if err != nil {
+		return state.Process{}, nil, err
+	}
+	s.update(func(r *state.Record) { r.Nodes = append(r.Nodes, init) })
 	launcher, err := component.NewLauncherIn(func() error { return namespace.Enter(init.PID) })
 	if err != nil {
-		return node.Cable{}, nil, err
+		return state.Process{}, nil, err
 	}
 	s.group.SetLauncher(launcher)
 	s.step("namespaces of process %d", init.PID)
-	return cable, launcher, node.Connect(s.options.Dir, cable, init, launcher)
+	return init, launcher, nil
+}
+
+// join starts a further node, which reaches all else by the first.
+func (s *Supervisor) join(ctx context.Context, worker node.Plan, cable node.Cable, inFirst *component.Launcher, files controlplane.Files) error {
+	if err := s.options.Dir.Node(worker.Number).Create(); err != nil {
+		return err
+	}
+	init, inside, err := s.startNamespaces(worker.Number)
+	if err != nil {
+		return err
+	}
+	if err := worker.Join(cable, s.record.Nodes[0], init, inFirst, inside); err != nil {
+		return err
+	}
+	worker.Dial = dialIn(inside)
+	images, err := s.startContainerd(ctx, worker)
+	if err != nil {
+		return err
+	}
+	return s.startNode(ctx, worker, files, images)
 }
 
 // startContainerd starts containerd and loads the sandbox image while the
@@ -84,19 +129,20 @@ func (s *Supervisor) startContainerd(ctx context.Context, worker node.Plan) (ima
 		return nil, err
 	}
 	outcome := make(chan error, 1)
-	go func() { outcome <- s.loadPause(ctx) }()
+	go func() { outcome <- s.loadPause(ctx, worker) }()
 	return outcome, nil
 }
 
-func (s *Supervisor) loadPause(ctx context.Context) error {
-	file := s.options.Dir.Path("pause.tar")
+func (s *Supervisor) loadPause(ctx context.Context, worker node.Plan) error {
+	folder := s.options.Dir.Node(worker.Number)
+	file := folder.Path("pause.tar")
 	if err := image.Write(file, node.PauseImage(filepath.Join(s.options.Programs, "pause"))); err != nil {
 		return err
 	}
-	if err := s.group.WaitHealthy(ctx, node.Containerd); err != nil {
+	if err := s.group.WaitHealthy(ctx, worker.Component(node.Containerd)); err != nil {
 		return err
 	}
-	_, err := node.LoadImage(ctx, s.options.Dir, file)
+	_, err := node.LoadImage(ctx, folder, file)
 	return err
 }
 
@@ -108,15 +154,15 @@ func (s *Supervisor) startNode(ctx context.Context, worker node.Plan, files cont
 	if err := <-images; err != nil {
 		return err
 	}
-	if err := s.group.Add(worker.Specs()...); err != nil {
+	specs := worker.Specs()
+	if err := s.group.Add(specs...); err != nil {
 		return err
 	}
-	s.step("starting kubelet, kube-proxy and DNS")
-	if err := node.CreateDNS(ctx, files.Admin); err != nil {
-		return err
-	}
-	if err := s.group.WaitHealthy(ctx, node.Kubelet, node.KubeProxy, node.CoreDNS); err != nil {
-		return err
+	s.step("starting what node %s needs", worker.Host())
+	for _, spec := range specs {
+		if err := s.group.WaitHealthy(ctx, spec.Name); err != nil {
+			return err
+		}
 	}
 	return worker.WaitReady(ctx, files.Admin)
 }

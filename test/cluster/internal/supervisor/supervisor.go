@@ -33,6 +33,8 @@ type Options struct {
 	Name string
 	Dir  state.Dir
 	Form state.Form
+	// Nodes is how many there are in the form that has some.
+	Nodes int
 	// Programs is the folder of the kube and pause binaries.
 	Programs string
 	// Log gets one line a step.

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 
@@ -49,7 +50,7 @@ func End(ctx context.Context, d state.Dir) error {
 	return errors.Join(
 		killAll(ctx, r),
 		removeLink(d),
-		removeCgroups(ctx, d),
+		removeCgroups(ctx, r),
 		unmount(d),
 		removeDir(ctx, d),
 	)
@@ -74,10 +75,10 @@ func lockDir(d state.Dir) (*os.File, error) {
 	return lock, nil
 }
 
-// killAll ends the components and then process 1 of the node's namespaces,
+// killAll ends the components and process 1 of the namespaces of each node,
 // with which the kernel ends containers, shims, mounts and network.
 func killAll(ctx context.Context, r state.Record) error {
-	processes := []state.Process{r.Init}
+	processes := slices.Clone(r.Nodes)
 	for _, process := range r.Components {
 		processes = append(processes, process)
 	}

@@ -39,19 +39,21 @@ func hasLink(d state.Dir) bool {
 	return err == nil
 }
 
-// removeCgroups ends what still runs in the cluster's cgroups, in each
+// removeCgroups ends what still runs in the cgroups of each node, in each
 // hierarchy, and removes them, children first.
-func removeCgroups(ctx context.Context, d state.Dir) error {
+func removeCgroups(ctx context.Context, r state.Record) error {
 	var failed []error
-	for _, root := range Cgroups(d) {
-		if _, err := os.Stat(root); err == nil {
-			failed = append(failed, eventually(ctx, "cgroup "+root, func() bool { return removeCgroup(root) }))
+	for n := range r.Nodes {
+		for _, root := range Cgroups(r.Dir.Node(n + 1)) {
+			if _, err := os.Stat(root); err == nil {
+				failed = append(failed, eventually(ctx, "cgroup "+root, func() bool { return removeCgroup(root) }))
+			}
 		}
 	}
 	return errors.Join(failed...)
 }
 
-// Cgroups returns the folders that the cluster's cgroup has, or would have: one
+// Cgroups returns the folders that a node's cgroup has, or would have: one
 // in each version 1 hierarchy, or the one of version 2.
 func Cgroups(d state.Dir) []string {
 	if _, err := os.Stat(filepath.Join(cgroupRoot, "cgroup.controllers")); err == nil {
