@@ -25,6 +25,7 @@ func TestRunsAreJobs(t *testing.T) {
 	w := withJobs(t)
 	image := w.byDigest("docker.io/library/busybox:stable")
 	t.Run("Docs", func(t *testing.T) { documented(t, w.Cluster, docs.RunCluster, "IMAGE="+image) })
+	t.Run("Tools", func(t *testing.T) { tools(t, w) })
 	w.apply(fmt.Sprintf(jobTemplates, image, "docker.io/library/none@sha256:"+strings.Repeat("0", 64)))
 
 	for n := range 2 {

@@ -31,6 +31,7 @@ func attempt() executor.Attempt {
 			Entrypoint: []string{"/bin/sh", "-ec"}, Args: []string{"tofu apply -var=$(whoami)"},
 			Env:     map[string]string{"TF_LOG": "INFO", "PRICE": "$(ORCON_RUN) $$", "HOME": "/root"},
 			Exclude: []string{".terraform", "*.$(tmp)"},
+			Secrets: []run.Secret{{Name: "known_hosts", Secret: "ssh", Key: "hosts"}},
 		},
 		Timing:   job.Timing{Lost: time.Minute, Grace: 90*time.Second + time.Millisecond},
 		Settings: executor.Settings{Limit: 1 << 20, Checkpoint: 15 * time.Second},
@@ -75,6 +76,7 @@ func TestConfinement(t *testing.T) {
 			mounted = append(mounted, m.Name)
 		}
 		assert.Equal(t, c.Name == "keeper", assert.ObjectsAreEqual([]string{"identity"}, only(mounted, "identity")), c.Name)
+		assert.Equal(t, c.Name == "template", assert.ObjectsAreEqual([]string{"secrets"}, only(mounted, "secrets")), "JOBS.md J14: %s", c.Name)
 	}
 }
 

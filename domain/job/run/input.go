@@ -28,8 +28,18 @@ type Input struct {
 	Env        map[string]string `json:"env"`
 	Exclude    []string          `json:"exclude"`
 	Rescue     []string          `json:"rescue"`
+	// Secrets are files of the program, of which only the names are frozen.
+	Secrets []Secret `json:"secrets,omitempty"`
 	// Destroy is the command of action destroy, for the deletion of the Workspace; it is empty if there is none.
 	Destroy Action `json:"destroy"`
+}
+
+// Secret names a key of a Secret, whose value is a file of each run.
+type Secret struct {
+	// Name is that of the file.
+	Name   string `json:"name"`
+	Secret string `json:"secret"`
+	Key    string `json:"key"`
 }
 
 // Destroy is the name of the action that removes what a Workspace has made.

@@ -72,6 +72,22 @@ func ToParameters(field string, raw *runtime.RawExtension) (map[string]any, erro
 	return values, nil
 }
 
+// ToSecrets returns the secrets of a run; nil for none.
+func ToSecrets(all []v1alpha1.JobSecret) (secrets []run.Secret) {
+	for _, s := range all {
+		secrets = append(secrets, run.Secret(s))
+	}
+	return secrets
+}
+
+// forSecrets returns the secrets of a run; nil for none.
+func forSecrets(all []run.Secret) (secrets []v1alpha1.JobSecret) {
+	for _, s := range all {
+		secrets = append(secrets, v1alpha1.JobSecret(s))
+	}
+	return secrets
+}
+
 // toEnv returns variables; nil for none.
 func toEnv(field string, all []v1alpha1.JobVariable) (map[string]string, error) {
 	var env map[string]string
