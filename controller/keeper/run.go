@@ -128,6 +128,9 @@ func (r *run) prepare(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := r.restoreLogs(ctx); err != nil {
+		return err
+	}
 	if r.hold.Parameters != "" {
 		file := filepath.Join(r.Settings.State, contract.ParametersFile)
 		if err := os.WriteFile(file, []byte(r.hold.Parameters), 0o600); err != nil {

@@ -92,7 +92,7 @@ func (w *world) persons() {
 	assert.Equal(w.t, "run 3\n", out)
 	code, out = w.orcon(orcon, "job", "logs", name, "--file", "/logs/a")
 	assert.Zero(w.t, code)
-	assert.Equal(w.t, "file 3\n", out)
+	assert.Equal(w.t, "file 1\nfile 2\nfile 3\n", out)
 	_, out = w.orcon(orcon, "job", "state", "show", "count")
 	assert.Contains(w.t, out, "generation 3")
 	_, err := w.try("get", "--as=stranger", "--raw", people.Path(w.namespace, people.Runs, name, people.Log))
@@ -107,6 +107,7 @@ metadata: {name: count}
 spec:
   image: %s
   contract: v1
+  logs: {restore: Always}
   actions:
     - name: deploy
       entrypoint: [sh, -ec]
@@ -116,7 +117,7 @@ spec:
           echo "$n" >"$ORCON_STATE/count"
           echo "run $n"
           echo "{\"count\": $n, \"generation\": $ORCON_GENERATION}" >"$ORCON_OUTPUTS"
-          touch a "$HOME/a" /tmp/a; echo "file $n" >/logs/a
+          touch a "$HOME/a" /tmp/a; echo "file $n" >>/logs/a
     - name: destroy
       entrypoint: [rm, /state/count]
     - name: wait

@@ -167,7 +167,7 @@ func keeper(a executor.Attempt, r Runner) corev1.Container {
 			{Name: "exchange", MountPath: folderExchange},
 			{Name: "scratch", MountPath: folderScratch},
 			{Name: "state", MountPath: contract.State},
-			{Name: "logs", MountPath: contract.Logs, ReadOnly: true},
+			{Name: "logs", MountPath: contract.Logs},
 		},
 		Resources:       requests(),
 		SecurityContext: confined(),

@@ -28,6 +28,8 @@ type Input struct {
 	Env        map[string]string `json:"env"`
 	Exclude    []string          `json:"exclude"`
 	Rescue     []string          `json:"rescue"`
+	// RestoreLogs has the log files of the last run restored.
+	RestoreLogs bool `json:"restoreLogs,omitempty"`
 	// Secrets are files of the program, of which only the names are frozen.
 	Secrets []Secret `json:"secrets,omitempty"`
 	// Destroy is the command of action destroy, for the deletion of the Workspace; it is empty if there is none.
