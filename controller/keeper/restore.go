@@ -12,23 +12,26 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
 )
 
-// restoreLogs writes the log files of an earlier run into their folder, as far as they are stored (JOBS-DESIGN.md 14).
-func (r *run) restoreLogs(ctx context.Context) error {
+// logFiles are the log files of an earlier run, as far as they are stored.
+type logFiles struct {
+	Blobs
+
+	from logs.Attempt
+	// folder is where they are restored.
+	folder string
+}
+
+// restoreLogs writes the log files of the last run into their folder, where the template wants them (JOBS-DESIGN.md 14).
+func restoreLogs(ctx context.Context, r *run) error {
 	if r.hold.LogsFence == 0 {
 		return nil
 	}
-	from := logs.Attempt{Workspace: r.hold.Workspace, Fence: r.hold.LogsFence}
+	files := logFiles{r.Blobs, logs.Attempt{Workspace: r.hold.Workspace, Fence: r.hold.LogsFence}, r.Settings.Logs}
 	err := r.repeat(ctx, "restore the log files", func() error {
 		if reason := r.reason(); reason != "" {
 			return fmt.Errorf("%w: %s", errGivenUp, reason)
 		}
-		names, err := logs.List(ctx, r.Blobs, from)
-		for _, name := range names {
-			if file, is := strings.CutPrefix(name, contract.Logs+"/"); is && err == nil {
-				err = r.restoreLog(ctx, from, name, file)
-			}
-		}
-		return err
+		return files.restore(ctx)
 	})
 	if err != nil {
 		return fmt.Errorf("cannot restore the log files: %w", err)
@@ -36,13 +39,24 @@ func (r *run) restoreLogs(ctx context.Context) error {
 	return nil
 }
 
-// restoreLog writes one log file. An earlier try may have been cut off.
-func (r *run) restoreLog(ctx context.Context, from logs.Attempt, name, file string) error {
-	in, err := logs.NewReader(r.Blobs, from, name)
+// restore writes all files. An earlier try may have been cut off.
+func (f logFiles) restore(ctx context.Context) error {
+	names, err := logs.List(ctx, f, f.from)
+	for _, name := range names {
+		if file, is := strings.CutPrefix(name, contract.Logs+"/"); is && err == nil {
+			err = f.write(ctx, name, file)
+		}
+	}
+	return err
+}
+
+// write writes one file.
+func (f logFiles) write(ctx context.Context, name, file string) error {
+	in, err := logs.NewReader(f, f.from, name)
 	if err != nil {
 		return err
 	}
-	root, err := os.OpenRoot(r.Settings.Logs)
+	root, err := os.OpenRoot(f.folder)
 	if err != nil {
 		return err
 	}

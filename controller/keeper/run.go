@@ -128,7 +128,7 @@ func (r *run) prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := r.restoreLogs(ctx); err != nil {
+	if err := restoreLogs(ctx, r); err != nil {
 		return err
 	}
 	if r.hold.Parameters != "" {

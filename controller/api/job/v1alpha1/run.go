@@ -178,7 +178,7 @@ type JobInput struct {
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=256
 	Rescue []string `json:"rescue,omitempty"`
-	// logs is what becomes of log files; unset for the defaults.
+	// logs has the policy for log files; unset for the defaults.
 	// +optional
 	Logs *JobLogs `json:"logs,omitempty"`
 	// secrets are files with values of Secrets.

@@ -75,7 +75,7 @@ type JobTemplateSpec struct {
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=256
 	Exclude []string `json:"exclude,omitempty"`
-	// logs is what becomes of the files below /logs; unset for the defaults.
+	// logs has the policy for the files below /logs; unset for the defaults.
 	// +optional
 	Logs *JobLogs `json:"logs,omitempty"`
 	// rescue are patterns of files below /work that are kept with the state, such as errored.tfstate.
@@ -87,7 +87,7 @@ type JobTemplateSpec struct {
 	Rescue []string `json:"rescue,omitempty"`
 }
 
-// JobLogs is what becomes of log files.
+// JobLogs is the policy for log files.
 type JobLogs struct {
 	// restore is Always for a program that finds the files below /logs as its last run left them; Never (default) for one
 	// that finds none.
