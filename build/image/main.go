@@ -92,8 +92,9 @@ func main() {
 type order struct {
 	names                  []string
 	registry, tag, tarball string
-	manifests, content     string
-	packages               []string
+	// content is the folder that goes into an image.
+	content  string
+	packages []string
 	// version, platforms, url, folder and push are for a release.
 	version, platforms, url, folder string
 	push                            bool
@@ -124,7 +125,8 @@ func perform(ctx context.Context, src Source, command string, args []string, out
 	case "release":
 		parsed = parseRelease
 	default:
-		return fmt.Errorf("no command %q; the commands are build, publish, busybox, debian, opentofu, installer, chart and release: %w", command, errUsage)
+		return fmt.Errorf("no command %q; the commands are build, publish, busybox, debian, opentofu, installer, chart and release: %w",
+			command, errUsage)
 	}
 	o, err := parsed(src, args)
 	if err != nil {
@@ -196,7 +198,7 @@ func (o *order) flags() *flag.FlagSet {
 	flags.StringVar(&o.registry, "registry", "", "")
 	flags.StringVar(&o.tag, "tag", "dev", "")
 	flags.StringVar(&o.tarball, "tarball", "", "")
-	flags.StringVar(&o.manifests, "manifests", "", "")
+	flags.StringVar(&o.content, "manifests", "", "")
 	flags.StringVar(&o.version, "version", "", "")
 	flags.StringVar(&o.platforms, "platforms", "", "")
 	flags.StringVar(&o.content, "content", "", "")

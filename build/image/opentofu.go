@@ -30,7 +30,8 @@ func packOpenTofu(ctx context.Context, src Source, o order, out io.Writer) error
 		return err
 	}
 	defer end()
-	cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"build"}, compileFlags(), []string{"-ldflags", "-s -w", "-o", file, tofuProgram})...)
+	arguments := slices.Concat([]string{"build"}, compileFlags(), []string{"-ldflags", "-s -w", "-o", file, tofuProgram})
+	cmd := exec.CommandContext(ctx, "go", arguments...)
 	cmd.Dir = filepath.Join(src.Root, tofuModule)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+runtime.GOARCH)
 	cmd.Stdout, cmd.Stderr = out, out

@@ -3,7 +3,6 @@ package keeper
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path"
 	"strings"
@@ -21,26 +20,11 @@ type logFiles struct {
 	folder string
 }
 
-// restoreLogs writes the log files of the last run into their folder, where the template wants them (JOBS-DESIGN.md 14).
-func restoreLogs(ctx context.Context, r *run) error {
-	if r.hold.LogsFence == 0 {
+// restore writes all files (JOBS-DESIGN.md 14). An earlier try may have been cut off.
+func (f logFiles) restore(ctx context.Context) error {
+	if f.from.Fence == 0 {
 		return nil
 	}
-	files := logFiles{r.Blobs, logs.Attempt{Workspace: r.hold.Workspace, Fence: r.hold.LogsFence}, r.Settings.Logs}
-	err := r.repeat(ctx, "restore the log files", func() error {
-		if reason := r.reason(); reason != "" {
-			return fmt.Errorf("%w: %s", errGivenUp, reason)
-		}
-		return files.restore(ctx)
-	})
-	if err != nil {
-		return fmt.Errorf("cannot restore the log files: %w", err)
-	}
-	return nil
-}
-
-// restore writes all files. An earlier try may have been cut off.
-func (f logFiles) restore(ctx context.Context) error {
 	names, err := logs.List(ctx, f, f.from)
 	for _, name := range names {
 		if file, is := strings.CutPrefix(name, contract.Logs+"/"); is && err == nil {

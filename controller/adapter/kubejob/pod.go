@@ -66,7 +66,7 @@ const volumeSecrets = "secrets"
 
 // secrets returns the volume of secrets; none where the template has none. The program may read them, and cannot
 // replace them.
-func secrets(all []run.Secret) []corev1.Volume {
+func secrets(all []run.SecretFile) []corev1.Volume {
 	if len(all) == 0 {
 		return nil
 	}

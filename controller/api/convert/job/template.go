@@ -77,15 +77,15 @@ func ToParameters(field string, raw *runtime.RawExtension) (map[string]any, erro
 func restores(l *v1alpha1.JobLogs) bool { return l != nil && l.Restore == v1alpha1.RestoreAlways }
 
 // ToSecrets returns the secrets of a run; nil for none.
-func ToSecrets(all []v1alpha1.JobSecret) (secrets []run.Secret) {
+func ToSecrets(all []v1alpha1.JobSecret) (secrets []run.SecretFile) {
 	for _, s := range all {
-		secrets = append(secrets, run.Secret(s))
+		secrets = append(secrets, run.SecretFile(s))
 	}
 	return secrets
 }
 
 // forSecrets returns the secrets of a run; nil for none.
-func forSecrets(all []run.Secret) (secrets []v1alpha1.JobSecret) {
+func forSecrets(all []run.SecretFile) (secrets []v1alpha1.JobSecret) {
 	for _, s := range all {
 		secrets = append(secrets, v1alpha1.JobSecret(s))
 	}
