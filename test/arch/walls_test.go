@@ -151,7 +151,7 @@ var mayImport = map[string]string{
 	"controller/adapter/kube/settle":       "domain controller/api controller/adapter/kube/object " + kubeClient + " " + watched,
 	"controller/adapter/kube/views":        "domain controller/api controller/adapter/kube/object github.com/golang/glog " + kubeClient,
 	"controller/adapter/policy":            "domain/bundle domain/health github.com/google/cel-go sigs.k8s.io/yaml",
-	"controller/adapter/kubejob":           "controller/api/job/v1alpha1 controller/job/executor domain/job/contract " + kubeTypes + " sigs.k8s.io/controller-runtime/pkg/client",
+	"controller/adapter/kubejob":           "controller/api/job/v1alpha1 controller/job/executor domain/job/contract domain/job/run " + kubeTypes + " sigs.k8s.io/controller-runtime/pkg/client",
 	// It is the ledger and the stores of a keeper, in the keeper's words.
 	"controller/adapter/jobprocess": "controller/job/executor controller/keeper/exchange domain/job/contract domain/job/run github.com/golang/glog",
 	"controller/adapter/jobsapi":    "controller/adapter/blob controller/api/runner controller/keeper domain/job",
