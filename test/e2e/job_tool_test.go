@@ -70,11 +70,12 @@ func (w *world) encryptStates() {
 	w.kubectl("-n", "orcon-system", "rollout", "status", "deployment/job-controller", "--timeout=300s")
 }
 
-// statesAreEncrypted looks at the files of the store.
+// statesAreEncrypted looks at the files that the store has of OpenTofu's states.
 func (w *world) statesAreEncrypted() {
 	w.t.Helper()
 	states := 0
-	folder := w.kubectl("get", "persistentvolume", "states", "-o", "jsonpath={.spec.hostPath.path}")
+	store := w.kubectl("get", "persistentvolume", "states", "-o", "jsonpath={.spec.hostPath.path}")
+	folder := filepath.Join(store, w.field("jobworkspace/network", "{.metadata.uid}"))
 	require.NoError(w.t, filepath.WalkDir(folder, func(file string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasPrefix(d.Name(), "state-") {
 			return err
