@@ -138,9 +138,33 @@ func TestBuildForAnotherMachine(t *testing.T) {
 func TestBusybox(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "busybox")
 	require.NoError(t, os.WriteFile(file, []byte("not really"), 0o755))
-	image, err := busyboxImage(file, []string{"busybox", "sh", "sleep"})
+	image, err := pack("amd64", v1.Config{}, busyboxFiles(file, []string{"busybox", "sh", "sleep"}))
 	require.NoError(t, err)
 	assert.ElementsMatch(t, []string{"bin", "bin/busybox", "bin/sh", "bin/sleep"}, files(t, image))
+}
+
+// A template's image is that of its tool, with the content in /work.
+func TestTemplateContent(t *testing.T) {
+	folder := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(folder, "modules"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "modules", "main.tf"), nil, 0o600))
+	file := filepath.Join(folder, "modules", "main.tf")
+	tool, err := pack("amd64", v1.Config{User: nonRoot}, []entry{{name: "bin/tofu", file: file, mode: 0o755}})
+	require.NoError(t, err)
+	o := order{names: []string{"network"}, tag: "v1", tarball: filepath.Join(t.TempDir(), "network.tar"), content: folder}
+	require.NoError(t, saveTemplate(tool, o, io.Discard))
+	tag, err := name.NewTag("localhost/orcon/network:v1")
+	require.NoError(t, err)
+	image, err := tarball.ImageFromPath(o.tarball, &tag)
+	require.NoError(t, err)
+	assert.ElementsMatch(t, []string{"bin", "bin/tofu", "work", "work/modules", "work/modules/main.tf"}, files(t, image))
+	config, err := image.ConfigFile()
+	require.NoError(t, err)
+	assert.Equal(t, nonRoot, config.Config.User)
+
+	o.content = filepath.Join(folder, "none")
+	require.ErrorContains(t, saveTemplate(tool, o, io.Discard), "cannot read the content")
+	require.ErrorContains(t, run(t.Context(), source(t), []string{"opentofu", "a", "b"}, io.Discard), "name one image: build/builder opentofu NAME")
 }
 
 // An installer is orcon and a folder, and is told no more than what the deployment is.
@@ -187,7 +211,7 @@ func TestMistakesAreNamed(t *testing.T) {
 	}{
 		"NoName":        {why: "nothing to build is a mistake, not a success", args: []string{"build"}, want: "--all"},
 		"UnknownName":   {why: "the names that would work are the cure", args: []string{"build", "smal"}, want: "broken small"},
-		"UnknownVerb":   {why: "the verbs that would work are the cure", args: []string{"bild", "small"}, want: "build, publish, busybox, debian, installer, chart and release"},
+		"UnknownVerb":   {why: "the verbs that would work are the cure", args: []string{"bild", "small"}, want: "build, publish, busybox, debian, opentofu, installer, chart and release"},
 		"UnknownFlag":   {why: "a mistyped flag must not be ignored", args: []string{"publish", "small", "--tga", "v1"}, want: "-tga"},
 		"TwoPlaces":     {why: "one image goes to one place", args: []string{"publish", "small", "--tarball", "x", "--registry", "r"}, want: "exclude"},
 		"ManyInOne":     {why: "one tarball would be written twice", args: []string{"publish", "--all", "--tarball", "x"}, want: "2 were named"},

@@ -60,11 +60,7 @@ func packDebian(ctx context.Context, o order, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	target := o.tarball
-	if target == "" {
-		target = filepath.Join("dist", o.names[0]+".tar")
-	}
-	return save(image, local+"/"+o.names[0]+":"+o.tag, target, out)
+	return saveTemplate(image, o, out)
 }
 
 // rootImage is an image of one layer: the tar of a root folder.

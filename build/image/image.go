@@ -29,6 +29,15 @@ type entry struct {
 
 // pack makes an image from scratch: entries in the order given, as one layer, and config.
 func pack(arch string, config v1.Config, entries []entry) (v1.Image, error) {
+	image, err := appended(empty.Image, entries)
+	if err != nil {
+		return nil, err
+	}
+	return describe(image, arch, config)
+}
+
+// appended returns an image with one more layer, of entries in the order given.
+func appended(image v1.Image, entries []entry) (v1.Image, error) {
 	content, err := archive(entries)
 	if err != nil {
 		return nil, err
@@ -39,11 +48,11 @@ func pack(arch string, config v1.Config, entries []entry) (v1.Image, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot make the layer: %w", err)
 	}
-	image, err := mutate.AppendLayers(empty.Image, layer)
+	image, err = mutate.AppendLayers(image, layer)
 	if err != nil {
 		return nil, fmt.Errorf("cannot add the layer: %w", err)
 	}
-	return describe(image, arch, config)
+	return image, nil
 }
 
 // describe gives an image its configuration.

@@ -15,14 +15,14 @@ const content = "manifests"
 // packInstaller makes an image that installs a folder of manifests when it is run: orcon,
 // and the folder.
 func packInstaller(ctx context.Context, src Source, o order, out io.Writer) error {
-	if len(o.names) != 1 || o.manifests == "" {
+	if len(o.names) != 1 || o.content == "" {
 		return fmt.Errorf("name one image, and its folder: build/builder installer NAME --manifests FOLDER: %w", errUsage)
 	}
 	binary, err := src.Build(ctx, "orcon", out)
 	if err != nil {
 		return err
 	}
-	image, err := installerImage(src, binary, o.manifests)
+	image, err := installerImage(src, binary, o.content)
 	if err != nil {
 		return err
 	}

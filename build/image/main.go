@@ -27,6 +27,8 @@ const usage = `Builds Orcon's binaries, images and releases.
                                    machine's static busybox, for clusters without a registry
   build/builder debian NAME --packages A,B
                                    makes an image of Debian packages, without an engine
+  build/builder opentofu NAME      makes an image of OpenTofu, as build/opentofu pins it, and
+                                   this machine's static busybox
   build/builder installer NAME --manifests FOLDER
                                    builds orcon, and makes an image that installs the
                                    folder when it is run (deployment/examples/installer)
@@ -49,6 +51,8 @@ Instead of NAME, --all means every folder of cmd/: %s
   --tarball F    where the tarball goes (default dist/NAME.tar)
   --all          every binary
   --packages L   debian: the packages, separated by commas; what they depend on comes along
+  --content F    debian, opentofu: a folder that is /work of the image, the content of a template
+                 of stateful runs; a relative path begins at the repository's top
   --manifests F  installer: the folder; a relative path begins at the repository's top
   --version V    release: MAJOR.MINOR.PATCH-rc.NUMBER
   --platforms L  release: OS/ARCHITECTURE, separated by commas (default
@@ -63,6 +67,7 @@ Examples:
   ctr -n k8s.io images import dist/relations-controller.tar    # localhost/orcon/relations-controller:dev
   build/builder publish --all --registry registry.example.org/orcon --tag v0.1.0
   GOARCH=arm64 build/builder publish relation-agent --tarball /tmp/agent-arm64.tar
+  build/builder opentofu network --content deployment/examples/jobs/opentofu
   build/builder release --version v0.1.0-rc.1 --registry registry.example.org/orcon
 `
 
@@ -87,8 +92,9 @@ func main() {
 type order struct {
 	names                  []string
 	registry, tag, tarball string
-	manifests              string
-	packages               []string
+	// content is the folder that goes into an image.
+	content  string
+	packages []string
 	// version, platforms, url, folder and push are for a release.
 	version, platforms, url, folder string
 	push                            bool
@@ -113,13 +119,14 @@ func run(ctx context.Context, src Source, args []string, out io.Writer) error {
 func perform(ctx context.Context, src Source, command string, args []string, out io.Writer) error {
 	parsed := parse
 	switch command {
-	case "build", "publish", "debian", "installer":
+	case "build", "publish", "debian", "opentofu", "installer":
 	case "busybox", "chart":
 		args = append(args, command)
 	case "release":
 		parsed = parseRelease
 	default:
-		return fmt.Errorf("no command %q; the commands are build, publish, busybox, debian, installer, chart and release: %w", command, errUsage)
+		return fmt.Errorf("no command %q; the commands are build, publish, busybox, debian, opentofu, installer, chart and release: %w",
+			command, errUsage)
 	}
 	o, err := parsed(src, args)
 	if err != nil {
@@ -130,6 +137,8 @@ func perform(ctx context.Context, src Source, command string, args []string, out
 		return packBusybox(ctx, o, out)
 	case "debian":
 		return packDebian(ctx, o, out)
+	case "opentofu":
+		return packOpenTofu(ctx, src, o, out)
 	case "installer":
 		return packInstaller(ctx, src, o, out)
 	case "chart":
@@ -189,9 +198,10 @@ func (o *order) flags() *flag.FlagSet {
 	flags.StringVar(&o.registry, "registry", "", "")
 	flags.StringVar(&o.tag, "tag", "dev", "")
 	flags.StringVar(&o.tarball, "tarball", "", "")
-	flags.StringVar(&o.manifests, "manifests", "", "")
+	flags.StringVar(&o.content, "manifests", "", "")
 	flags.StringVar(&o.version, "version", "", "")
 	flags.StringVar(&o.platforms, "platforms", "", "")
+	flags.StringVar(&o.content, "content", "", "")
 	flags.StringVar(&o.url, "url", "", "")
 	flags.StringVar(&o.folder, "folder", "", "")
 	flags.BoolVar(&o.push, "push", false, "")

@@ -32,6 +32,9 @@ Usage:
                                                  recorded the end
   job-runner install FILE                        copy the program to FILE, for the container of
                                                  another image
+  job-runner unpack FOLDER                       copy /work of the image to FOLDER/work, and its
+                                                 users to FOLDER/passwd and FOLDER/group, with the
+                                                 one that the template runs as
   job-runner version                             print the version
 
 The controller writes these command lines into the pod of a run.
@@ -62,7 +65,7 @@ func main() {
 func run(ctx context.Context, args []string, out io.Writer) (int, error) {
 	_ = flag.Set("logtostderr", "true") // glog's
 	if len(args) == 0 {
-		return contract.Misused, errors.New("a command is missing: use keeper, shim, install or version; see job-runner --help")
+		return contract.Misused, errors.New("a command is missing: use keeper, shim, install, unpack or version; see job-runner --help")
 	}
 	switch command := args[0]; command {
 	case "keeper":
@@ -71,6 +74,8 @@ func run(ctx context.Context, args []string, out io.Writer) (int, error) {
 		return runShim(ctx, args[1:], out)
 	case "install":
 		return runInstall(args[1:])
+	case "unpack":
+		return runUnpack(args[1:])
 	case "version":
 		_, err := fmt.Fprintln(out, version)
 		return contract.Success, err
@@ -78,8 +83,8 @@ func run(ctx context.Context, args []string, out io.Writer) (int, error) {
 		_, err := fmt.Fprint(out, usage)
 		return contract.Success, err
 	default:
-		cure := "use keeper, shim, install or version"
-		if near := spelling.Nearest(command, []string{"keeper", "shim", "install", "version"}); near != "" {
+		cure := "use keeper, shim, install, unpack or version"
+		if near := spelling.Nearest(command, []string{"keeper", "shim", "install", "unpack", "version"}); near != "" {
 			cure = fmt.Sprintf("did you mean %q?", near)
 		}
 		return contract.Misused, fmt.Errorf("unknown command %q: %s", command, cure)

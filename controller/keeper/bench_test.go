@@ -59,7 +59,7 @@ type bench struct {
 
 func newBench(t *testing.T, script string) bench {
 	b := bench{Base: t.TempDir(), Script: script, Renew: 50 * time.Millisecond, Checkpoint: time.Hour, Drain: patience, Patience: patience, Limit: 1 << 20}
-	for _, name := range []string{"state", "scratch", "exchange", "work"} {
+	for _, name := range []string{"state", "scratch", "exchange", "work", "logs"} {
 		require.NoError(t, os.Mkdir(filepath.Join(b.Base, name), 0o700))
 	}
 	return b
@@ -75,7 +75,7 @@ func (b bench) keeperWith(ledger keeper.Ledger, blobs keeper.Blobs, terminate <-
 		Ledger: ledger, Blobs: blobs, Exchange: b.exchange(), Claimant: keeper.Claimant{Run: "r", Attempt: 1, Place: "pod"},
 		Chunks: b.chunks,
 		Settings: keeper.Settings{
-			State: b.path("state"), Scratch: b.path("scratch"), Limit: b.Limit,
+			State: b.path("state"), Scratch: b.path("scratch"), Logs: b.path("logs"), Limit: b.Limit,
 			Renew: b.Renew, Checkpoint: b.Checkpoint, Retry: 10 * time.Millisecond, Backend: b.Backend, Drain: b.Drain,
 		},
 		Clock: keeper.BootTime, Terminate: terminate,

@@ -34,10 +34,12 @@ type Ledger interface {
 	End(ctx context.Context, h Holder, e End) error
 }
 
-// Blobs stores what the holder's fence writes.
+// Blobs stores what the holder's fence writes, and has what is restored.
 type Blobs interface {
 	Put(ctx context.Context, key blob.Key, content io.ReadSeeker) error
 	Get(ctx context.Context, key blob.Key) (io.ReadCloser, error)
+	// Below lists blobs of a fence by the beginning of their names, sorted.
+	Below(ctx context.Context, workspace string, fence int64, prefix string) ([]blob.Info, error)
 }
 
 // Claimant is one start of a run.
@@ -70,6 +72,8 @@ type Hold struct {
 	Parameters string
 	// Environment is passed to the template.
 	Environment []string
+	// LogsFence is that of the run whose log files are restored; 0 for none.
+	LogsFence int64
 	// Exclusive runs go on where their renewals are not acknowledged: they are never taken over because time passed.
 	Exclusive bool
 	// Lost is how long after its last acknowledged renewal a run that is not exclusive is stopped.

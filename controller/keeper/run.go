@@ -12,6 +12,7 @@ import (
 
 	"github.com/golang/glog"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/logs"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/backend"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/exchange"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
@@ -132,6 +133,16 @@ func (r *run) prepare(ctx context.Context) error {
 		if err := r.fetch(ctx, *base); err != nil {
 			return err
 		}
+	}
+	files := logFiles{r.Blobs, logs.Attempt{Workspace: r.hold.Workspace, Fence: r.hold.LogsFence}, r.Settings.Logs}
+	err := r.repeat(ctx, "restore the log files", func() error {
+		if reason := r.reason(); reason != "" {
+			return fmt.Errorf("%w: %s", errGivenUp, reason)
+		}
+		return files.restore(ctx)
+	})
+	if err != nil {
+		return fmt.Errorf("cannot restore the log files: %w", err)
 	}
 	if r.hold.Parameters != "" {
 		file := filepath.Join(r.Settings.State, contract.ParametersFile)

@@ -96,7 +96,7 @@ var mayImport = map[string]string{
 	"controller/job/logs":            "controller/adapter/blob domain/job/log",
 	"controller/job/people":          "controller/adapter/archive/state controller/adapter/blob controller/api/convert/job controller/api/job/v1alpha1 controller/api/people controller/job/evidence controller/job/logs controller/job/serve domain/job domain/job/log domain/job/retention domain/job/workspace domain/spelling github.com/golang/glog k8s.io/apimachinery/pkg/apis/meta/v1",
 	"controller/job/serve":           "controller/adapter/blob controller/api/runner controller/job/evidence domain/job domain/job/contract domain/job/log domain/job/workspace github.com/golang/glog",
-	"controller/keeper":              "controller/adapter/archive/state controller/adapter/blob controller/keeper/backend controller/keeper/chunk controller/keeper/exchange domain/job domain/job/contract domain/job/log domain/retry github.com/golang/glog golang.org/x/sys/unix",
+	"controller/keeper":              "controller/adapter/archive/state controller/adapter/blob controller/job/logs controller/keeper/backend controller/keeper/chunk controller/keeper/exchange domain/job domain/job/contract domain/job/log domain/retry github.com/golang/glog golang.org/x/sys/unix",
 	"controller/keeper/backend":      "domain/job/contract",
 	"controller/keeper/chunk":        "controller/keeper/exchange domain/job/log",
 	"controller/keeper/exchange":     "",
@@ -152,7 +152,7 @@ var mayImport = map[string]string{
 	"controller/adapter/kube/settle":       "domain controller/api controller/adapter/kube/object " + kubeClient + " " + watched,
 	"controller/adapter/kube/views":        "domain controller/api controller/adapter/kube/object github.com/golang/glog " + kubeClient,
 	"controller/adapter/policy":            "domain/bundle domain/health github.com/google/cel-go sigs.k8s.io/yaml",
-	"controller/adapter/kubejob":           "controller/api/job/v1alpha1 controller/job/executor domain/job/contract " + kubeTypes + " sigs.k8s.io/controller-runtime/pkg/client",
+	"controller/adapter/kubejob":           "controller/api/job/v1alpha1 controller/job/executor domain/job/contract domain/job/run " + kubeTypes + " sigs.k8s.io/controller-runtime/pkg/client",
 	// It is the ledger and the stores of a keeper, in the keeper's words.
 	"controller/adapter/jobprocess": "controller/job/executor controller/keeper/exchange domain/job/contract domain/job/run github.com/golang/glog",
 	"controller/adapter/jobsapi":    "controller/adapter/blob controller/api/runner controller/keeper domain/job",

@@ -25,6 +25,7 @@ func TestRunsAreJobs(t *testing.T) {
 	w := withJobs(t)
 	image := w.byDigest("docker.io/library/busybox:stable")
 	t.Run("Docs", func(t *testing.T) { documented(t, w.Cluster, docs.RunCluster, "IMAGE="+image) })
+	t.Run("Tools", func(t *testing.T) { tools(t, w) })
 	w.apply(fmt.Sprintf(jobTemplates, image, "docker.io/library/none@sha256:"+strings.Repeat("0", 64)))
 
 	for n := range 2 {
@@ -92,7 +93,7 @@ func (w *world) persons() {
 	assert.Equal(w.t, "run 3\n", out)
 	code, out = w.orcon(orcon, "job", "logs", name, "--file", "/logs/a")
 	assert.Zero(w.t, code)
-	assert.Equal(w.t, "file 3\n", out)
+	assert.Equal(w.t, "file 1\nfile 2\nfile 3\n", out)
 	_, out = w.orcon(orcon, "job", "state", "show", "count")
 	assert.Contains(w.t, out, "generation 3")
 	_, err := w.try("get", "--as=stranger", "--raw", people.Path(w.namespace, people.Runs, name, people.Log))
@@ -131,6 +132,7 @@ metadata: {name: count}
 spec:
   image: %s
   contract: v1
+  logs: {restore: Always}
   actions:
     - name: deploy
       entrypoint: [sh, -ec]
@@ -140,7 +142,7 @@ spec:
           echo "$n" >"$ORCON_STATE/count"
           echo "run $n"
           echo "{\"count\": $n, \"generation\": $ORCON_GENERATION}" >"$ORCON_OUTPUTS"
-          touch a "$HOME/a" /tmp/a; echo "file $n" >/logs/a
+          touch a "$HOME/a" /tmp/a; echo "file $n" >>/logs/a
     - name: destroy
       entrypoint: [rm, /state/count]
     - name: wait

@@ -5,11 +5,13 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/runner"
@@ -28,6 +30,26 @@ func (c *Client) Get(ctx context.Context, key blob.Key) (io.ReadCloser, error) {
 		return nil, fmt.Errorf("cannot receive blob %s: %w", key, err)
 	}
 	return in, nil
+}
+
+// Below implements keeper.Blobs.
+func (c *Client) Below(ctx context.Context, workspace string, fence int64, prefix string) ([]blob.Info, error) {
+	in, err := c.send(ctx, http.MethodGet, fmt.Sprintf("blobs/%d", fence), http.NoBody, func(*http.Request) {})
+	if err != nil {
+		return nil, fmt.Errorf("cannot list the blobs of fence %d: %w", fence, err)
+	}
+	defer in.Close() //nolint:errcheck // it is only read
+	var answer runner.Blobs
+	if err := json.NewDecoder(in).Decode(&answer); err != nil {
+		return nil, fmt.Errorf("cannot list the blobs of fence %d: %w", fence, err)
+	}
+	var all []blob.Info
+	for _, one := range answer.Blobs {
+		if strings.HasPrefix(one.Name, prefix) {
+			all = append(all, blob.Info{Key: blob.Key{Workspace: workspace, Fence: fence, Name: one.Name}, Size: one.Size})
+		}
+	}
+	return all, nil
 }
 
 func pathOf(k blob.Key) string { return fmt.Sprintf("blobs/%d/%s", k.Fence, url.PathEscape(k.Name)) }

@@ -1,7 +1,8 @@
 // Package kubejob carries out attempts of Runs by Jobs of the cluster (JOBS-DESIGN.md 1 and 3).
 //
 //	install (init container)    copies the runner into a volume, so that any image can be the template's
-//	image   (init container)    starts the runner in the template's image: one that cannot be pulled or run claims nothing
+//	image   (init container)    copies /work and the users out of the template's image, so that a program may write the
+//	                            one and finds itself among the others; an image that cannot be run claims nothing
 //	keeper  (native sidecar)    keeps the state; it alone has a token, which names its pod
 //	template                    the template's image; the runner is its first process and starts the frozen entrypoint
 //

@@ -29,8 +29,11 @@ func attempt() executor.Attempt {
 		Input: run.Input{
 			Action: "deploy", Image: "registry.example.org/tofu@sha256:" + strings.Repeat("a", 64), Contract: "v1",
 			Entrypoint: []string{"/bin/sh", "-ec"}, Args: []string{"tofu apply -var=$(whoami)"},
-			Env:     map[string]string{"TF_LOG": "INFO", "PRICE": "$(ORCON_RUN) $$", "HOME": "/root"},
-			Exclude: []string{".terraform", "*.$(tmp)"},
+			Env: map[string]string{"TF_LOG": "INFO", "PRICE": "$(ORCON_RUN) $$", "HOME": "/root"},
+			Files: run.Files{
+				Exclude: []string{".terraform", "*.$(tmp)"},
+				Secrets: []run.SecretFile{{Name: "known_hosts", Secret: "ssh", Key: "hosts"}},
+			},
 		},
 		Timing:   job.Timing{Lost: time.Minute, Grace: 90*time.Second + time.Millisecond},
 		Settings: executor.Settings{Limit: 1 << 20, Checkpoint: 15 * time.Second},
@@ -75,6 +78,7 @@ func TestConfinement(t *testing.T) {
 			mounted = append(mounted, m.Name)
 		}
 		assert.Equal(t, c.Name == "keeper", assert.ObjectsAreEqual([]string{"identity"}, only(mounted, "identity")), c.Name)
+		assert.Equal(t, c.Name == "template", assert.ObjectsAreEqual([]string{"secrets"}, only(mounted, "secrets")), "JOBS.md J14: %s", c.Name)
 	}
 }
 
@@ -85,6 +89,22 @@ func only(all []string, name string) (found []string) {
 		}
 	}
 	return found
+}
+
+// JOBS.md J14: a run without secrets has no folder of them, and the files of others can only be read.
+func TestSecrets(t *testing.T) {
+	a := attempt()
+	for _, v := range pod(a, Runner{}).Volumes {
+		if v.Name == volumeSecrets {
+			assert.EqualValues(t, 0o444, *v.Projected.DefaultMode)
+			assert.Equal(t, "ssh", v.Projected.Sources[0].Secret.Name)
+		}
+	}
+	a.Input.Secrets = nil
+	assert.Empty(t, secrets(nil))
+	for _, m := range mounts(a) {
+		assert.NotEqual(t, contract.Secrets, m.MountPath)
+	}
 }
 
 // The kubelet gives a program each text as it was frozen (JOBS.md J15).

@@ -66,8 +66,8 @@ func (j *Jobs) Look(ctx context.Context, n executor.Name) (executor.Sight, error
 		return executor.Sight{}, cannot("look at", n, err)
 	}
 	var events corev1.EventList
-	if job != nil && len(pods.Items) == 0 {
-		of := client.MatchingFields{"involvedObject.uid": string(job.UID), "reason": reasonFailedCreate}
+	if uid, reason := suspect(job, pods.Items); uid != "" {
+		of := client.MatchingFields{"involvedObject.uid": string(uid), "reason": reason}
 		if err := j.Reader.List(ctx, &events, client.InNamespace(n.Namespace), of); err != nil {
 			return executor.Sight{}, cannot("look at", n, err)
 		}

@@ -12,6 +12,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/executor"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
 )
 
 // The containers of a pod.
@@ -29,6 +30,7 @@ const (
 	folderScratch  = "/orcon/scratch"
 	folderIdentity = "/orcon/identity"
 	folderTrust    = "/orcon/trust"
+	folderContent  = "/orcon/content"
 )
 
 const (
@@ -55,8 +57,27 @@ func pod(a executor.Attempt, r Runner) corev1.PodSpec {
 		},
 		InitContainers: []corev1.Container{install(r), image(a), keeper(a, r)},
 		Containers:     []corev1.Container{template(a)},
-		Volumes:        volumes(),
+		Volumes:        append(volumes(), secrets(a.Input.Secrets)...),
 	}
+}
+
+// volumeSecrets has the secrets of the template: the kubelet stores it in memory.
+const volumeSecrets = "secrets"
+
+// secrets returns the volume of secrets; none where the template has none. The program may read them, and cannot
+// replace them.
+func secrets(all []run.SecretFile) []corev1.Volume {
+	if len(all) == 0 {
+		return nil
+	}
+	source := &corev1.ProjectedVolumeSource{DefaultMode: new(int32(0o444))}
+	for _, s := range all {
+		source.Sources = append(source.Sources, corev1.VolumeProjection{Secret: &corev1.SecretProjection{
+			LocalObjectReference: corev1.LocalObjectReference{Name: s.Secret},
+			Items:                []corev1.KeyToPath{{Key: s.Key, Path: s.Name}},
+		}})
+	}
+	return []corev1.Volume{{Name: volumeSecrets, VolumeSource: corev1.VolumeSource{Projected: source}}}
 }
 
 // volumes returns the volumes of a pod. None has a limit: the keeper bounds the state, and a run that is killed for its
@@ -72,7 +93,7 @@ func volumes() []corev1.Volume {
 			{Path: fileTrust, FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.annotations['" + annotationTrust + "']"}},
 		}}}},
 	}
-	for _, name := range []string{"binaries", "exchange", "scratch", "state", "logs", "work", "home", "temporary"} {
+	for _, name := range []string{"binaries", "exchange", "scratch", "state", "logs", "content", "home", "temporary"} {
 		all = append(all, corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}})
 	}
 	return all
@@ -103,14 +124,18 @@ func install(r Runner) corev1.Container {
 	}
 }
 
-// image returns a container of the template's image that starts the runner and ends at once, before the keeper claims the
+// image returns a container of the template's image that copies its content and its users, before the keeper claims the
 // run.
 func image(a executor.Attempt) corev1.Container {
 	return corev1.Container{
 		Name: containerImage, Image: a.Input.Image,
-		Command:         []string{installed, "version"},
-		VolumeMounts:    []corev1.VolumeMount{{Name: "binaries", MountPath: folderBinaries, ReadOnly: true}},
-		SecurityContext: confined(),
+		Command: []string{installed, "unpack", folderContent},
+		VolumeMounts: []corev1.VolumeMount{
+			{Name: "binaries", MountPath: folderBinaries, ReadOnly: true},
+			{Name: "content", MountPath: folderContent},
+		},
+		SecurityContext:          confined(),
+		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 	}
 }
 
@@ -142,7 +167,7 @@ func keeper(a executor.Attempt, r Runner) corev1.Container {
 			{Name: "exchange", MountPath: folderExchange},
 			{Name: "scratch", MountPath: folderScratch},
 			{Name: "state", MountPath: contract.State},
-			{Name: "logs", MountPath: contract.Logs, ReadOnly: true},
+			{Name: "logs", MountPath: contract.Logs},
 		},
 		Resources:       requests(),
 		SecurityContext: confined(),
@@ -156,21 +181,32 @@ func template(a executor.Attempt) corev1.Container {
 	}
 	return corev1.Container{
 		Name: containerTemplate, Image: a.Input.Image,
-		Command:    append(command, "--"),
-		Args:       literals(slices.Concat(a.Input.Entrypoint, a.Input.Args)),
-		WorkingDir: contract.Work,
-		Env:        environment(a),
-		VolumeMounts: []corev1.VolumeMount{
-			{Name: "binaries", MountPath: folderBinaries, ReadOnly: true},
-			{Name: "exchange", MountPath: folderExchange},
-			{Name: "state", MountPath: contract.State},
-			{Name: "logs", MountPath: contract.Logs},
-			{Name: "work", MountPath: contract.Work},
-			{Name: "home", MountPath: contract.Home},
-			{Name: "temporary", MountPath: contract.Temporary},
-		},
+		Command:         append(command, "--"),
+		Args:            literals(slices.Concat(a.Input.Entrypoint, a.Input.Args)),
+		WorkingDir:      contract.Work,
+		Env:             environment(a),
+		VolumeMounts:    mounts(a),
 		SecurityContext: confined(),
 	}
+}
+
+// mounts returns what the template sees besides its image.
+func mounts(a executor.Attempt) []corev1.VolumeMount {
+	all := []corev1.VolumeMount{
+		{Name: "binaries", MountPath: folderBinaries, ReadOnly: true},
+		{Name: "exchange", MountPath: folderExchange},
+		{Name: "state", MountPath: contract.State},
+		{Name: "logs", MountPath: contract.Logs},
+		{Name: "content", MountPath: contract.Work, SubPath: "work"},
+		{Name: "content", MountPath: "/etc/passwd", SubPath: "passwd", ReadOnly: true},
+		{Name: "content", MountPath: "/etc/group", SubPath: "group", ReadOnly: true},
+		{Name: "home", MountPath: contract.Home},
+		{Name: "temporary", MountPath: contract.Temporary},
+	}
+	if len(a.Input.Secrets) > 0 {
+		all = append(all, corev1.VolumeMount{Name: volumeSecrets, MountPath: contract.Secrets, ReadOnly: true})
+	}
+	return all
 }
 
 // environment returns the variables of the template: those of the frozen input, and those of the contract, which win.

@@ -7,12 +7,13 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/executor"
 )
 
-// see returns what exists of an attempt: its Job, nil for none, and the pods with its labels. Refusal is why the Job
-// could make no pod; "" where it could, or was not asked.
+// see returns what exists of an attempt: its Job, nil for none, and the pods with its labels. Refusal is what the Events of
+// the suspect report; "" for nothing.
 func see(job *batchv1.Job, pods []corev1.Pod, refusal string) executor.Sight {
 	if job == nil && len(pods) == 0 {
 		return executor.Sight{}
@@ -27,7 +28,7 @@ func see(job *batchv1.Job, pods []corev1.Pod, refusal string) executor.Sight {
 		return s
 	}
 	s.Claimant, s.Where = string(p.UID), p.Spec.NodeName
-	s.Obstacle = obstacle(p)
+	s.Obstacle = cmp.Or(obstacle(p), refusal)
 	s.Stopped = ended(p) && !s.Over
 	return s
 }
@@ -117,11 +118,36 @@ func explained(reason, message string) string {
 	return reason + ": " + message
 }
 
-// refusal returns why a Job could make no pod, by its Events; "" for none.
+// The reasons of Events that tell why nothing starts: of a Job whose pod the API server refuses, as for a quota, and of a
+// pod whose volumes cannot be made, as where a Secret is missing.
+const (
+	reasonFailedCreate = "FailedCreate"
+	reasonFailedMount  = "FailedMount"
+)
+
+// suspect returns the object whose Events of a reason tell why an attempt does not start; "" for none.
+func suspect(job *batchv1.Job, pods []corev1.Pod) (uid types.UID, reason string) {
+	p := latest(pods)
+	switch {
+	case job != nil && p == nil:
+		return job.UID, reasonFailedCreate
+	case p != nil && unmounted(p):
+		return p.UID, reasonFailedMount
+	}
+	return "", ""
+}
+
+// unmounted reports that a pod has a node, and that none of its containers was made yet.
+func unmounted(p *corev1.Pod) bool {
+	return p.Status.Phase == corev1.PodPending && p.Spec.NodeName != "" &&
+		!slices.ContainsFunc(p.Status.InitContainerStatuses, func(c corev1.ContainerStatus) bool { return c.State.Waiting == nil })
+}
+
+// refusal returns the message of the last Event; "" for none.
 func refusal(events []corev1.Event) string {
 	var last *corev1.Event
 	for i, e := range events {
-		if e.Reason == reasonFailedCreate && (last == nil || last.LastTimestamp.Before(&e.LastTimestamp)) {
+		if last == nil || last.LastTimestamp.Before(&e.LastTimestamp) {
 			last = &events[i]
 		}
 	}
@@ -130,6 +156,3 @@ func refusal(events []corev1.Event) string {
 	}
 	return explained(last.Reason, last.Message)
 }
-
-// reasonFailedCreate is that of Events of a Job whose pod the API server refuses, as for a quota.
-const reasonFailedCreate = "FailedCreate"

@@ -117,6 +117,11 @@ func TestSee(t *testing.T) {
 			}})},
 			want: seen(run.Pod{Obstacle: "StartError: container image ended with exit code 128"}),
 		},
+		"NoSecret": {
+			why: "its volumes cannot be made", job: ready, refusal: "FailedMount: secret not found",
+			pods: []corev1.Pod{made("p", corev1.PodPending, corev1.PodStatus{})},
+			want: seen(run.Pod{Obstacle: "FailedMount: secret not found"}),
+		},
 		"PodLeft": {why: "its pod has ended, too", pods: []corev1.Pod{made("p", corev1.PodSucceeded, terminated)}, want: gone},
 		"Newest": {
 			why: "the last pod counts", job: ready,
@@ -126,6 +131,32 @@ func TestSee(t *testing.T) {
 	}
 	for label, tc := range tests {
 		t.Run(label, func(t *testing.T) { assert.Equal(t, tc.want, see(tc.job, tc.pods, tc.refusal), tc.why) })
+	}
+}
+
+// The Events of one object alone may tell why nothing starts, and only while nothing has started.
+func TestSuspect(t *testing.T) {
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{UID: "job-x"}}
+	pending := made("p", corev1.PodPending, corev1.PodStatus{InitContainerStatuses: []corev1.ContainerStatus{waiting("install", "PodInitializing", "")}})
+	begun := made("p", corev1.PodPending, corev1.PodStatus{InitContainerStatuses: []corev1.ContainerStatus{exited("install", 0, "Completed")}})
+	unscheduled := made("p", corev1.PodPending, corev1.PodStatus{})
+	unscheduled.Spec.NodeName = ""
+	for label, tc := range map[string]struct {
+		job       *batchv1.Job
+		pods      []corev1.Pod
+		uid, kind string
+	}{
+		"NoPod":       {job, nil, "job-x", reasonFailedCreate},
+		"NoVolume":    {job, []corev1.Pod{pending}, "pod-x", reasonFailedMount},
+		"Begun":       {job, []corev1.Pod{begun}, "", ""},
+		"Unscheduled": {job, []corev1.Pod{unscheduled}, "", ""},
+		"Running":     {job, []corev1.Pod{made("p", corev1.PodRunning, corev1.PodStatus{})}, "", ""},
+		"Nothing":     {},
+	} {
+		t.Run(label, func(t *testing.T) {
+			uid, reason := suspect(tc.job, tc.pods)
+			assert.Equal(t, []string{tc.uid, tc.kind}, []string{string(uid), reason})
+		})
 	}
 }
 

@@ -34,6 +34,8 @@ type Hold struct {
 	Parameters  string   `json:"parameters,omitempty"`
 	Environment []string `json:"environment,omitempty"`
 	Exclusive   bool     `json:"exclusive"`
+	// LogsFence is that of the run whose log files are restored; 0 for none.
+	LogsFence int64 `json:"logsFence,omitempty"`
 	// LostSeconds and GraceSeconds are the times of the hold.
 	LostSeconds  float64 `json:"lostSeconds"`
 	GraceSeconds float64 `json:"graceSeconds"`

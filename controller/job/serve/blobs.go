@@ -14,6 +14,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/runner"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/log"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
 )
 
@@ -75,14 +76,16 @@ func keyOf(r *http.Request, c Caller) (blob.Key, error) {
 	return key, nil
 }
 
-// get sends a blob that the Workspace names, or that the caller has stored.
+// get sends a blob that the Workspace names, a part of the logs of its last run, or what the caller has stored.
 func (a *API) get(w http.ResponseWriter, r *http.Request, c Caller) error {
 	key, err := keyOf(r, c)
 	if err != nil {
 		return err
 	}
 	stored, err := a.Workspaces.Get(r.Context(), c.Workspace)
-	if err == nil && !stored.Workspace.Names(key.String()) {
+	named := stored.Workspace
+	logs := key.Fence == named.Last.Fence && strings.HasPrefix(key.Name, log.Prefix)
+	if err == nil && !logs && !named.Names(key.String()) {
 		err = a.owned(r.Context(), c, key.Fence)
 	}
 	if err != nil {
@@ -101,10 +104,14 @@ func (a *API) get(w http.ResponseWriter, r *http.Request, c Caller) error {
 	return nil
 }
 
-// list lists what the caller has stored below a fence.
+// list lists what the caller has stored below a fence, or what the last run has.
 func (a *API) list(w http.ResponseWriter, r *http.Request, c Caller) error {
 	fence, err := number("fence", r.PathValue("fence"))
-	if err == nil {
+	if err != nil {
+		return err
+	}
+	stored, err := a.Workspaces.Get(r.Context(), c.Workspace)
+	if err == nil && fence != stored.Workspace.Last.Fence {
 		err = a.owned(r.Context(), c, fence)
 	}
 	if err != nil {

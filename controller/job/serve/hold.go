@@ -58,10 +58,14 @@ func (a *API) claim(r *http.Request, c Caller, in runner.Claim) (runner.Hold, er
 	}
 	a.generation(r.Context(), c.Workspace, w)
 	base, err := a.base(w)
+	var logs int64
+	if run.RestoreLogs {
+		logs = w.Last.Fence
+	}
 	return runner.Hold{
 		Workspace: c.Workspace, Fence: w.Lock.Fence, Generation: w.Lock.Base, Base: base, Sequence: w.Checkpoint.Sequence,
 		Parameters: run.Parameters, Environment: run.Environment, Exclusive: !w.Lock.Safety.Expires(),
-		LostSeconds: w.Lock.Timing.Lost.Seconds(), GraceSeconds: w.Lock.Timing.Grace.Seconds(),
+		LostSeconds: w.Lock.Timing.Lost.Seconds(), GraceSeconds: w.Lock.Timing.Grace.Seconds(), LogsFence: logs,
 	}, err
 }
 

@@ -43,6 +43,8 @@ type Run struct {
 	// Parameters is a JSON document; "" for none.
 	Parameters  string
 	Environment []string
+	// RestoreLogs has the log files of the last run restored.
+	RestoreLogs bool
 	// Cancel is set by a cancel or a timeout, and never taken back.
 	Cancel bool
 }

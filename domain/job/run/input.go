@@ -26,10 +26,28 @@ type Input struct {
 	// Parameters are the values; a sensitive one is the path of its file.
 	Parameters map[string]any    `json:"parameters"`
 	Env        map[string]string `json:"env"`
-	Exclude    []string          `json:"exclude"`
-	Rescue     []string          `json:"rescue"`
+	Files
 	// Destroy is the command of action destroy, for the deletion of the Workspace; it is empty if there is none.
 	Destroy Action `json:"destroy"`
+}
+
+// Files are those that a run finds besides its content, and those that it leaves.
+type Files struct {
+	// Exclude are patterns of files that do not belong to the state; Rescue of files of the working directory that do.
+	Exclude []string `json:"exclude"`
+	Rescue  []string `json:"rescue"`
+	// RestoreLogs has the log files of the last run restored.
+	RestoreLogs bool `json:"restoreLogs,omitempty"`
+	// Secrets have the names of secrets, and no values.
+	Secrets []SecretFile `json:"secrets,omitempty"`
+}
+
+// SecretFile names a key of a Secret, whose value is a file of each run.
+type SecretFile struct {
+	// Name is that of the file.
+	Name   string `json:"name"`
+	Secret string `json:"secret"`
+	Key    string `json:"key"`
 }
 
 // Destroy is the name of the action that removes what a Workspace has made.

@@ -32,6 +32,8 @@ type TemplateVersion struct {
 	Env       map[string]string
 	// Exclude are patterns of files that do not belong to the state; Rescue of files of the working directory that do.
 	Exclude, Rescue []string
+	// RestoreLogs has a run find the log files of the last one.
+	RestoreLogs bool
 }
 
 // Action is a way to run a template.
@@ -106,8 +108,10 @@ func (t TemplateVersion) Freeze(action string, parameters map[string]any) (Input
 	}
 	return Input{
 		Type: t.Type, Action: action, Safety: t.Safety, Image: t.Image, Entrypoint: a.Entrypoint, Args: a.Args, Contract: t.Contract,
-		Parameters: values, Env: t.Env, Exclude: with(t.Exclude, t.Type.Exclude()), Rescue: with(t.Rescue, t.Type.Rescue()),
-		Destroy: t.Actions[Destroy],
+		Parameters: values, Env: t.Env, Destroy: t.Actions[Destroy],
+		Files: Files{
+			Exclude: with(t.Exclude, t.Type.Exclude()), Rescue: with(t.Rescue, t.Type.Rescue()), RestoreLogs: t.RestoreLogs,
+		},
 	}, nil
 }
 

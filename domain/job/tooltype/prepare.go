@@ -154,8 +154,11 @@ func ansible(values map[string]any) (Preparation, error) {
 		}
 	}
 	text, err := write(marked)
-	return Preparation{Files: []File{{ExtraVars, text}}}, err
+	return Preparation{Files: []File{{ExtraVars, text}}, Environment: []string{locale}}, err
 }
+
+// locale is the one without a language: Ansible does not start in one that is not UTF-8.
+const locale = "LC_ALL=C.UTF-8"
 
 // reserved begins the members of objects that Ansible reads in a way of its own; unsafe marks a text.
 const (

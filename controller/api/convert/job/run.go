@@ -118,7 +118,10 @@ func ToInput(o *v1alpha1.JobRun) (run.Input, bool, error) {
 	}
 	input := run.Input{
 		Type: kind, Action: i.Action, Safety: safety, Image: i.Image, Entrypoint: some(i.Entrypoint), Args: some(i.Args),
-		Contract: i.Contract, Parameters: parameters, Env: env, Exclude: some(i.Exclude), Rescue: some(i.Rescue),
+		Contract: i.Contract, Parameters: parameters, Env: env,
+		Files: run.Files{
+			Exclude: some(i.Exclude), Rescue: some(i.Rescue), Secrets: ToSecrets(i.Secrets), RestoreLogs: restores(i.Logs),
+		},
 	}
 	if i.Destroy != nil {
 		input.Destroy = run.Action{Entrypoint: some(i.Destroy.Entrypoint), Args: some(i.Destroy.Args)}
@@ -145,7 +148,10 @@ func SetInput(o *v1alpha1.JobRun, i run.Input) error {
 	frozen := &v1alpha1.JobInput{
 		Type: forWord(i.Type, types), Action: i.Action, Safety: forWord(i.Safety, safeties), Image: i.Image, Contract: i.Contract,
 		Entrypoint: some(i.Entrypoint), Args: some(i.Args), Env: forEnv(i.Env), Exclude: some(i.Exclude), Rescue: some(i.Rescue),
-		Parameters: &runtime.RawExtension{Raw: parameters},
+		Parameters: &runtime.RawExtension{Raw: parameters}, Secrets: forSecrets(i.Secrets),
+	}
+	if i.RestoreLogs {
+		frozen.Logs = &v1alpha1.JobLogs{Restore: v1alpha1.RestoreAlways}
 	}
 	if d := i.Destroy; len(d.Entrypoint)+len(d.Args) > 0 {
 		frozen.Destroy = &v1alpha1.JobCommand{Entrypoint: some(d.Entrypoint), Args: some(d.Args)}

@@ -19,6 +19,7 @@ import (
 func ToTemplate(o *v1alpha1.JobTemplate) (run.TemplateVersion, error) {
 	t := run.TemplateVersion{
 		Name: o.Name, Image: o.Spec.Image, Contract: o.Spec.Contract, Exclude: some(o.Spec.Exclude), Rescue: some(o.Spec.Rescue),
+		RestoreLogs: restores(o.Spec.Logs),
 	}
 	var faults []error
 	fault := func(err error) {
@@ -70,6 +71,25 @@ func ToParameters(field string, raw *runtime.RawExtension) (map[string]any, erro
 		return nil, fmt.Errorf("%s: cannot read the parameters: %w: write an object, NAME: VALUE", field, err)
 	}
 	return values, nil
+}
+
+// restores reports whether the log files of the last run are restored.
+func restores(l *v1alpha1.JobLogs) bool { return l != nil && l.Restore == v1alpha1.RestoreAlways }
+
+// ToSecrets returns the secrets of a run; nil for none.
+func ToSecrets(all []v1alpha1.JobSecret) (secrets []run.SecretFile) {
+	for _, s := range all {
+		secrets = append(secrets, run.SecretFile(s))
+	}
+	return secrets
+}
+
+// forSecrets returns the secrets of a run; nil for none.
+func forSecrets(all []run.SecretFile) (secrets []v1alpha1.JobSecret) {
+	for _, s := range all {
+		secrets = append(secrets, v1alpha1.JobSecret(s))
+	}
+	return secrets
 }
 
 // toEnv returns variables; nil for none.

@@ -178,6 +178,15 @@ type JobInput struct {
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=256
 	Rescue []string `json:"rescue,omitempty"`
+	// logs has the policy for log files; unset for the defaults.
+	// +optional
+	Logs *JobLogs `json:"logs,omitempty"`
+	// secrets are files with values of Secrets.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=32
+	Secrets []JobSecret `json:"secrets,omitempty"`
 	// destroy is the command of action destroy, for the deletion of the JobWorkspace; unset if the template has none.
 	// +optional
 	Destroy *JobCommand `json:"destroy,omitempty"`

@@ -75,6 +75,9 @@ type JobTemplateSpec struct {
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=256
 	Exclude []string `json:"exclude,omitempty"`
+	// logs has the policy for the files below /logs; unset for the defaults.
+	// +optional
+	Logs *JobLogs `json:"logs,omitempty"`
 	// rescue are patterns of files below /work that are kept with the state, such as errored.tfstate.
 	// +optional
 	// +listType=set
@@ -83,6 +86,18 @@ type JobTemplateSpec struct {
 	// +kubebuilder:validation:items:MaxLength=256
 	Rescue []string `json:"rescue,omitempty"`
 }
+
+// JobLogs is the policy for log files.
+type JobLogs struct {
+	// restore is Always for a program that finds the files below /logs as its last run left them; Never (default) for one
+	// that finds none.
+	// +required
+	// +kubebuilder:validation:Enum=Never;Always
+	Restore string `json:"restore"`
+}
+
+// RestoreAlways has the log files of the last run restored.
+const RestoreAlways = "Always"
 
 // JobVariable is an environment variable.
 type JobVariable struct {

@@ -64,6 +64,13 @@ type JobWorkspaceSpec struct {
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Type=object
 	Parameters *runtime.RawExtension `json:"parameters,omitempty"`
+	// secrets are files of folder /run/orcon/secrets of each run, which has the values that they have when it starts. Values
+	// are never stored with the state.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=32
+	Secrets []JobSecret `json:"secrets,omitempty"`
 	// concurrency decides about a JobRun that is created while another one is queued or running: Queue (default) runs
 	// them in order of creation, Reject ends the new one at once, SupersedeQueued keeps only the newest that is queued.
 	// +optional
@@ -129,6 +136,27 @@ type JobLogPolicy struct {
 	// +kubebuilder:validation:Pattern=`^([0-9]{1,6}(\.[0-9]{1,6})?(ns|us|µs|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1h')",message="use at least 1h"
 	KeepFor *metav1.Duration `json:"keepFor,omitempty"`
+}
+
+// JobSecret is a file with the value of a key of a Secret.
+type JobSecret struct {
+	// name is the name of the file. A parameter {"fromFile": "/run/orcon/secrets/NAME"} of a template of type OpenTofu is a
+	// variable with its content.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_-][A-Za-z0-9._-]*$`
+	Name string `json:"name"`
+	// secret is the name of a Secret of this namespace.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Secret string `json:"secret"`
+	// key is the key of the Secret.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Key string `json:"key"`
 }
 
 // DeletionPolicyDestroy is the deletionPolicy by which the deletion of a JobWorkspace runs action destroy.

@@ -1,0 +1,64 @@
+package keeper
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path"
+	"strings"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/logs"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
+)
+
+// logFiles are the log files of an earlier run, as far as they are stored.
+type logFiles struct {
+	Blobs
+
+	from logs.Attempt
+	// folder is where they are restored.
+	folder string
+}
+
+// restore writes all files (JOBS-DESIGN.md 14). An earlier try may have been cut off.
+func (f logFiles) restore(ctx context.Context) error {
+	if f.from.Fence == 0 {
+		return nil
+	}
+	names, err := logs.List(ctx, f, f.from)
+	for _, name := range names {
+		if file, is := strings.CutPrefix(name, contract.Logs+"/"); is && err == nil {
+			err = f.write(ctx, name, file)
+		}
+	}
+	return err
+}
+
+// write writes one file.
+func (f logFiles) write(ctx context.Context, name, file string) error {
+	in, err := logs.NewReader(f, f.from, name)
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(f.folder)
+	if err != nil {
+		return err
+	}
+	defer root.Close() //nolint:errcheck // the file is closed, with its error
+	if err := root.MkdirAll(path.Dir(file), 0o750); err != nil {
+		return err
+	}
+	out, err := root.Create(file)
+	if err != nil {
+		return err
+	}
+	for piece, problem := range in.Pieces(ctx) {
+		if err = problem; err == nil {
+			_, err = out.Write(piece.Content)
+		}
+		if err != nil {
+			break
+		}
+	}
+	return errors.Join(err, out.Close())
+}

@@ -1,0 +1,259 @@
+package e2e
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"encoding/json"
+	"encoding/pem"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/crypto/ssh"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"filippo.io/age"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
+)
+
+// tools runs OpenTofu and Ansible in the shipped templates, with states that are encrypted.
+func tools(t *testing.T, w *world) {
+	w = w.of(t)
+	dist := filepath.Join(repository(t), "dist")
+	var making sync.WaitGroup
+	for name, args := range map[string][]string{
+		"network":  {"opentofu", "network", "--content", "deployment/examples/jobs/opentofu"},
+		"greeting": {"debian", "greeting", "--packages", "ansible-core,openssh-client,libc-bin,dash,coreutils", "--content", "deployment/examples/jobs/ansible"},
+		"sshd":     {"debian", "sshd", "--packages", "openssh-server,python3,dash,coreutils"},
+	} {
+		making.Go(func() { produce(t, filepath.Join(dist, name+".tar"), "build/builder", args...) })
+	}
+	w.encryptStates()
+	making.Wait()
+	for _, name := range []string{"network", "greeting", "sshd"} {
+		w.Run(t, "load", filepath.Join(dist, name+".tar"))
+	}
+	t.Run("Both", func(t *testing.T) {
+		t.Run("OpenTofu", func(t *testing.T) { t.Parallel(); w.of(t).openTofu() })
+		t.Run("Ansible", func(t *testing.T) { t.Parallel(); w.of(t).ansible() })
+	})
+	w.statesAreEncrypted()
+}
+
+// of returns the same world for another test.
+func (w *world) of(t *testing.T) *world {
+	t.Helper()
+	same := *w
+	same.t = t
+	return &same
+}
+
+// encryptStates gives the controller a key.
+func (w *world) encryptStates() {
+	w.t.Helper()
+	key, err := age.GenerateX25519Identity()
+	require.NoError(w.t, err)
+	w.kubectl("-n", "orcon-system", "create", "secret", "generic", "state-keys", "--from-literal=keys.txt="+key.String())
+	w.kubectl("-n", "orcon-system", "patch", "deployment", "job-controller", "--type=json", "-p", `[
+		{"op": "add", "path": "/spec/template/spec/volumes/-", "value": {"name": "keys", "secret": {"secretName": "state-keys"}}},
+		{"op": "add", "path": "/spec/template/spec/containers/0/volumeMounts/-", "value": {"name": "keys", "mountPath": "/keys"}},
+		{"op": "add", "path": "/spec/template/spec/containers/0/args/-", "value": "-keys=/keys/keys.txt"}]`)
+	w.kubectl("-n", "orcon-system", "rollout", "status", "deployment/job-controller", "--timeout=300s")
+}
+
+// statesAreEncrypted looks at the files that the store has of OpenTofu's states.
+func (w *world) statesAreEncrypted() {
+	w.t.Helper()
+	states := 0
+	store := w.kubectl("get", "persistentvolume", "states", "-o", "jsonpath={.spec.hostPath.path}")
+	folder := filepath.Join(store, w.field("jobworkspace/network", "{.metadata.uid}"))
+	require.NoError(w.t, filepath.WalkDir(folder, func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasPrefix(d.Name(), "state-") {
+			return err
+		}
+		text, err := os.ReadFile(file)
+		assert.True(w.t, bytes.HasPrefix(text, []byte("age-encryption.org/v1\n")), file)
+		states++
+		return err
+	}))
+	assert.NotZero(w.t, states)
+}
+
+// shipped applies an example of deployment/examples/jobs with an image and further actions.
+func (w *world) shipped(name, image string, actions ...v1alpha1.JobAction) {
+	w.t.Helper()
+	file, err := os.ReadFile(deployment(w.t, "examples/jobs/"+name+".yaml"))
+	require.NoError(w.t, err)
+	template, workspace, found := strings.Cut(string(file), "\n---\n")
+	require.True(w.t, found)
+	var o v1alpha1.JobTemplate
+	require.NoError(w.t, yaml.UnmarshalStrict([]byte(template), &o))
+	o.Spec.Image, o.Spec.Actions = w.byDigest(image), append(o.Spec.Actions, actions...)
+	text, err := yaml.Marshal(o)
+	require.NoError(w.t, err)
+	w.apply(string(text) + "\n---\n" + workspace)
+}
+
+// set replaces parameters of a JobWorkspace.
+func (w *world) set(workspace string, parameters any) {
+	w.t.Helper()
+	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"parameters": parameters}})
+	require.NoError(w.t, err)
+	w.kubectl("patch", "jobworkspace", workspace, "--type=merge", "-p", string(patch))
+}
+
+// carried runs an action to a phase, and returns the log of the JobRun.
+func (w *world) carried(workspace, action, phase string) string {
+	w.t.Helper()
+	name := w.begin(workspace, action)
+	w.phase(name, phase)
+	return w.logOf(name)
+}
+
+// logOf returns the log of a JobRun.
+func (w *world) logOf(name string) string {
+	w.t.Helper()
+	code, out := w.orcon(controlplane.Binary(w.t, "orcon"), "job", "logs", name)
+	require.Zero(w.t, code)
+	return out
+}
+
+// slow has OpenTofu make the sites, so that there is a checkpoint, and then something that runs a command.
+func slow(action, command string) v1alpha1.JobAction {
+	return v1alpha1.JobAction{Name: action, Entrypoint: []string{"sh", "-ec"}, Args: []string{`
+cat >slow.tf <<'EOF'
+resource "terraform_data" "slow" {
+  provisioner "local-exec" {
+    command = <<-EOC
+      ` + command + `
+    EOC
+  }
+}
+EOF
+tofu init
+tofu apply -auto-approve -target=terraform_data.site
+tofu apply -auto-approve`}}
+}
+
+// openTofu has the tool keep its state with Orcon: a second run changes what a parameter changed alone, and each goes on
+// from where the one before was stopped, killed, or could not store its state (JOBS.md J12 and J15, JOBS-DESIGN.md 7, 10
+// and 14).
+func (w *world) openTofu() {
+	const none, one = "No changes. Your infrastructure matches the configuration.", "Plan: 0 to add, 1 to change, 0 to destroy."
+	w.shipped("opentofu", "localhost/orcon/network:dev",
+		slow("wait", `echo "$ORCON_RUN" >/state/started; sleep 3600`), slow("kill", `kill -9 $PPID; sleep 3600`),
+		v1alpha1.JobAction{Name: "unstored", Entrypoint: []string{"sh", "-ec", "tofu init; TF_HTTP_UPDATE_METHOD=PATCH tofu apply -auto-approve"}})
+	sites := func(ghent, bruges string) {
+		w.set("network", map[string]any{"sites": map[string]string{"ghent": ghent, "bruges": bruges}})
+	}
+	sites("10.0.0.0/24", "10.0.1.0/24")
+	assert.Contains(w.t, w.carried("network", "deploy", "Succeeded"), "Plan: 2 to add, 0 to change, 0 to destroy.")
+	sites("10.0.0.0/24", "10.0.2.0/24")
+	assert.Contains(w.t, w.carried("network", "deploy", "Succeeded"), one)
+	last := w.field("jobworkspace/network", "{.state.lastEnd.run.name}")
+	assert.Contains(w.t, w.field("jobrun/"+last, "{.state.report.outputs}"), `"value":{"bruges":"10.0.2.0/24"`)
+
+	sites("10.0.0.0/24", "10.0.3.0/24")
+	stopped := w.begin("network", "wait")
+	w.started(stopped)
+	assert.NotEmpty(w.t, w.field("jobworkspace/network", "{.state.checkpoint.sequence}"))
+	w.kubectl("delete", "pods", "-l", "job.orcon.tengu.io/run="+stopped, "--wait=false")
+	w.phase(stopped, "Failed")
+	assert.Contains(w.t, w.logOf(stopped), "Gracefully shutting down")
+	assert.Equal(w.t, "Committed 3", w.field("jobworkspace/network", "{.state.lastEnd.outcome} {.state.generation.number}"))
+	assert.Contains(w.t, w.carried("network", "deploy", "Succeeded"), "Plan: 0 to add, 0 to change, 1 to destroy.", "the site is there, and what ran is in the state")
+
+	sites("10.0.0.0/24", "10.0.4.0/24")
+	killed := w.carried("network", "kill", "Failed")
+	assert.Contains(w.t, killed, one)
+	code, _ := w.orcon(controlplane.Binary(w.t, "orcon"), "job", "state", "accept", "network", "--because", "it made the sites alone", "--yes")
+	require.Zero(w.t, code)
+	assert.Contains(w.t, w.carried("network", "check", "Succeeded"), none, "the lock that was left is void, and the checkpoint is the state")
+
+	sites("10.0.0.0/24", "10.0.5.0/24")
+	assert.Contains(w.t, w.carried("network", "unstored", "Failed"), "errored.tfstate")
+	assert.Contains(w.t, w.carried("network", "check", "Failed"), one)
+	w.carried("network", "repair", "Succeeded")
+	assert.Contains(w.t, w.carried("network", "check", "Succeeded"), none, "the rescued state was pushed")
+	assert.Contains(w.t, w.carried("network", "destroy", "Succeeded"), "Destroy complete! Resources: 2 destroyed.")
+}
+
+// ansible has the tool change a file of a host over SSH, by a key of a Secret: a second run changes nothing (JOBS.md J14
+// and J15).
+func (w *world) ansible() {
+	client, clientPublic := keyPair(w.t)
+	host, hostPublic := keyPair(w.t)
+	w.shipped("ansible", "localhost/orcon/greeting:dev")
+	w.set("greeting", map[string]any{"host": "sshd", "port": 2222, "user": "nobody", "file": "/tmp/greeting", "greeting": "hello {{ user }}"})
+	first := w.begin("greeting", "deploy")
+	w.hindered(first, "FailedMount: ", `secret "ssh" not found`)
+	w.hasSecret("sshd", map[string]string{"host": host, "authorized": clientPublic, "config": strings.Join([]string{
+		"Port 2222", "HostKey /keys/host", "AuthorizedKeysFile /keys/authorized", "StrictModes no", "UsePAM no", "PidFile none",
+		"PasswordAuthentication no", "Subsystem sftp /usr/lib/openssh/sftp-server", "",
+	}, "\n")})
+	w.apply(sshServer)
+	w.kubectl("wait", "--for=condition=Ready", "pod/sshd", "--timeout="+patience.String())
+	w.hasSecret("ssh", map[string]string{"key": client, "known_hosts": "[sshd]:2222 " + hostPublic})
+	w.phase(first, "Succeeded")
+	assert.Contains(w.t, w.logOf(first), "changed=1 ")
+	assert.Equal(w.t, "hello {{ user }}", w.kubectl("exec", "sshd", "--", "cat", "/tmp/greeting"), "a parameter is no template")
+	assert.Contains(w.t, w.carried("greeting", "deploy", "Succeeded"), "changed=0 ")
+}
+
+// keyPair returns a key of SSH and its public part.
+func keyPair(t *testing.T) (private, public string) {
+	t.Helper()
+	key, private25519, err := ed25519.GenerateKey(nil)
+	require.NoError(t, err)
+	block, err := ssh.MarshalPrivateKey(private25519, "")
+	require.NoError(t, err)
+	encoded, err := ssh.NewPublicKey(key)
+	require.NoError(t, err)
+	return string(pem.EncodeToMemory(block)), string(ssh.MarshalAuthorizedKey(encoded))
+}
+
+// hasSecret makes a Secret.
+func (w *world) hasSecret(name string, values map[string]string) {
+	w.t.Helper()
+	o := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: w.namespace}, StringData: values}
+	_, err := w.client.CoreV1().Secrets(w.namespace).Create(w.t.Context(), o, metav1.CreateOptions{})
+	require.NoError(w.t, err)
+}
+
+// sshServer is a host that is reached by SSH.
+const sshServer = `
+apiVersion: v1
+kind: Pod
+metadata: {name: sshd, labels: {app: sshd}}
+spec:
+  automountServiceAccountToken: false
+  securityContext: {runAsNonRoot: true, runAsUser: 65532, runAsGroup: 65532, seccompProfile: {type: RuntimeDefault}}
+  volumes:
+    - {name: keys, secret: {secretName: sshd}}
+  containers:
+    - name: sshd
+      image: localhost/orcon/sshd:dev
+      imagePullPolicy: Never
+      command: [/usr/sbin/sshd, -D, -e, -f, /keys/config]
+      securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}
+      readinessProbe: {tcpSocket: {port: 2222}, periodSeconds: 1}
+      volumeMounts:
+        - {name: keys, mountPath: /keys}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: sshd}
+spec:
+  selector: {app: sshd}
+  ports:
+    - {port: 2222}
+`
