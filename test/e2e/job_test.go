@@ -3,7 +3,6 @@ package e2e
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -24,6 +23,7 @@ func TestRunsAreJobs(t *testing.T) {
 	t.Parallel()
 	w := withJobs(t)
 	image := w.byDigest("docker.io/library/busybox:stable")
+	t.Run("Conformance", func(t *testing.T) { conforms(t, w) })
 	t.Run("Docs", func(t *testing.T) { documented(t, w.Cluster, docs.RunCluster, "IMAGE="+image) })
 	w.apply(fmt.Sprintf(jobTemplates, image, "docker.io/library/none@sha256:"+strings.Repeat("0", 64)))
 
@@ -168,16 +168,11 @@ func withJobs(t *testing.T) *world {
 // byDigest gives an image of the node its name by digest, and returns that.
 func (w *world) byDigest(image string) string {
 	w.t.Helper()
-	run := func(args ...string) string {
-		out, err := exec.CommandContext(w.t.Context(), "ctr", append([]string{"-a", filepath.Join(w.Dir, "containerd.sock"), "-n", "k8s.io", "images"}, args...)...).CombinedOutput()
-		require.NoError(w.t, err, string(out))
-		return string(out)
-	}
-	lines := strings.Split(strings.TrimSpace(run("ls", "name=="+image)), "\n")
+	lines := strings.Split(strings.TrimSpace(w.ctr("images", "ls", "name=="+image)), "\n")
 	require.Len(w.t, lines, 2)
 	name, _, _ := strings.Cut(image, ":")
 	name += "@" + strings.Fields(lines[1])[2]
-	run("tag", image, name)
+	w.ctr("images", "tag", image, name)
 	return name
 }
 
