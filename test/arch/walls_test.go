@@ -89,7 +89,7 @@ var mayImport = map[string]string{
 	"controller/bundledeployment":    "domain controller/api/convert/bundle controller/api/bundle/v1alpha1 controller/adapter/cluster controller/adapter/crdify controller/adapter/kube/object controller/adapter/policy controller/bundle controller/content controller/supply github.com/golang/glog " + kubeClient,
 	"controller/content":             "domain/bundle domain/destination domain/openshift controller/adapter",
 	"controller/fleet":               "domain controller/api/bundle/v1alpha1 controller/api/convert/bundle controller/api/convert/value controller/api/fleet/v1alpha1 controller/adapter/kube/object controller/content controller/supply " + watched + " " + kubeClient,
-	"controller/job/executor":        "domain/job domain/job/run",
+	"controller/job/executor":        "domain/job domain/job/contract domain/job/run",
 	"controller/job":                 "domain controller/adapter/blob controller/adapter/kube/object controller/api/convert/job controller/api/convert/value controller/api/job/v1alpha1 controller/job/evidence controller/job/executor " + watched + " " + kubeClient,
 	"controller/job/evidence":        "controller/adapter/blob domain/job/workspace",
 	"controller/job/logs":            "controller/adapter/blob domain/job/log",
@@ -152,6 +152,7 @@ var mayImport = map[string]string{
 	"controller/adapter/kube/views":        "domain controller/api controller/adapter/kube/object github.com/golang/glog " + kubeClient,
 	"controller/adapter/policy":            "domain/bundle domain/health github.com/google/cel-go sigs.k8s.io/yaml",
 	"controller/adapter/kubejob":           "controller/api/job/v1alpha1 controller/job/executor domain/job/contract " + kubeTypes + " sigs.k8s.io/controller-runtime/pkg/client",
+	"controller/adapter/dockerjob":         "controller/job/executor controller/keeper/exchange domain/job/contract domain/job/run domain/retry github.com/golang/glog github.com/containerd/errdefs github.com/moby/moby",
 	// It is the ledger and the stores of a keeper, in the keeper's words.
 	"controller/adapter/jobprocess": "controller/job/executor controller/keeper/exchange domain/job/contract domain/job/run github.com/golang/glog",
 	"controller/adapter/jobsapi":    "controller/adapter/blob controller/api/runner controller/keeper domain/job",

@@ -111,12 +111,12 @@ const served = `{"version":4}`
 // overHTTP stores and reads the state of Terraform.
 func overHTTP() error {
 	address := os.Getenv(contract.VariableAddress)
-	stored, err := http.Post(address, "application/json", strings.NewReader(served)) //nolint:gosec,noctx // of the contract
+	stored, err := http.Post(address, "application/json", strings.NewReader(served))
 	if err != nil {
 		return err
 	}
-	_ = stored.Body.Close()        // it is empty
-	read, err := http.Get(address) //nolint:gosec,noctx // of the contract
+	_ = stored.Body.Close() // it is empty
+	read, err := http.Get(address)
 	if err != nil {
 		return err
 	}

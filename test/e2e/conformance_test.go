@@ -122,6 +122,7 @@ func (e *kubejobs) inflict(f conformance.Fault, name string) error {
 		if out, err := inside("release"); err != nil {
 			return fmt.Errorf("cannot release %s: %s", name, out)
 		}
+	case conformance.Cancel:
 	}
 	e.kubectl("patch", "jobrun", name, "--type=merge", "-p", `{"spec":{"cancel":"Requested"}}`)
 	return nil

@@ -33,8 +33,9 @@ func (a *API) Inflict(ctx context.Context, f conformance.Fault, c Container) err
 		return c.Kill()
 	case conformance.CancelLate:
 		return a.cancelLate(ctx, c)
+	case conformance.Cancel:
+		a.Cancel(c.Run)
 	}
-	a.Cancel(c.Run)
 	return nil
 }
 

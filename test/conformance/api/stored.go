@@ -41,7 +41,7 @@ func (a *API) Files(ctx context.Context, archive workspace.Blob) (map[string]str
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(folder)
+	defer os.RemoveAll(folder) //nolint:errcheck // of a test
 	if err := a.restore(ctx, archive, folder); err != nil {
 		return nil, err
 	}
@@ -66,13 +66,13 @@ func (a *API) restore(ctx context.Context, archive workspace.Blob, folder string
 	if err != nil {
 		return err
 	}
-	defer in.Close()
+	defer in.Close() //nolint:errcheck // it is only read
 	file, err := os.CreateTemp(a.Folder, "archive-")
 	if err != nil {
 		return err
 	}
-	defer os.Remove(file.Name())
-	defer file.Close()
+	defer os.Remove(file.Name()) //nolint:errcheck // of a test
+	defer file.Close()           //nolint:errcheck // it is removed
 	if _, err = io.Copy(file, in); err != nil {
 		return err
 	}
