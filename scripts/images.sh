@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Builds the images that the demo and the e2e tests load into a node, in dist/: Orcon's, and
-# busybox:stable from this machine's static busybox.
+# Builds the images that the demo and the e2e tests load into a node, in dist/: Orcon's,
+# busybox:stable from this machine's static busybox, and the one that proves the contract of runs.
 #
 #   scripts/images.sh                        all images
-#   scripts/images.sh relation-agent         this one, and busybox
+#   scripts/images.sh relation-agent         this one, busybox and conformance
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -18,3 +18,4 @@ esac
 packages busybox:busybox-static
 build/builder publish "$@"
 build/builder busybox
+build/builder conformance

@@ -167,6 +167,17 @@ func TestTemplateContent(t *testing.T) {
 	require.ErrorContains(t, run(t.Context(), source(t), []string{"opentofu", "a", "b"}, io.Discard), "name one image: build/builder opentofu NAME")
 }
 
+// The image of conformance has its program, and a user for it (JOBS.md J15).
+func TestConformance(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	file := filepath.Join(t.TempDir(), "conformance.tar")
+	require.NoError(t, run(t.Context(), Source{Root: root}, []string{"conformance", "--tarball", file}, io.Discard))
+	image, err := tarball.ImageFromPath(file, nil)
+	require.NoError(t, err)
+	assert.ElementsMatch(t, []string{"conformance", "etc", "etc/passwd"}, files(t, image))
+}
+
 // An installer is orcon and a folder, and is told no more than what the deployment is.
 func TestInstaller(t *testing.T) {
 	src := source(t)
@@ -211,7 +222,7 @@ func TestMistakesAreNamed(t *testing.T) {
 	}{
 		"NoName":        {why: "nothing to build is a mistake, not a success", args: []string{"build"}, want: "--all"},
 		"UnknownName":   {why: "the names that would work are the cure", args: []string{"build", "smal"}, want: "broken small"},
-		"UnknownVerb":   {why: "the verbs that would work are the cure", args: []string{"bild", "small"}, want: "build, publish, busybox, debian, opentofu, installer, chart and release"},
+		"UnknownVerb":   {why: "the verbs that would work are the cure", args: []string{"bild", "small"}, want: "build, publish, busybox, conformance, debian, opentofu, installer, chart and release"},
 		"UnknownFlag":   {why: "a mistyped flag must not be ignored", args: []string{"publish", "small", "--tga", "v1"}, want: "-tga"},
 		"TwoPlaces":     {why: "one image goes to one place", args: []string{"publish", "small", "--tarball", "x", "--registry", "r"}, want: "exclude"},
 		"ManyInOne":     {why: "one tarball would be written twice", args: []string{"publish", "--all", "--tarball", "x"}, want: "2 were named"},

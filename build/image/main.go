@@ -25,6 +25,7 @@ const usage = `Builds Orcon's binaries, images and releases.
                                    of --all those that have one
   build/builder busybox            makes the demo's image busybox:stable from this
                                    machine's static busybox, for clusters without a registry
+  build/builder conformance        makes the image that proves what an executor of runs promises
   build/builder debian NAME --packages A,B
                                    makes an image of Debian packages, without an engine
   build/builder opentofu NAME      makes an image of OpenTofu, as build/opentofu pins it, and
@@ -120,13 +121,13 @@ func perform(ctx context.Context, src Source, command string, args []string, out
 	parsed := parse
 	switch command {
 	case "build", "publish", "debian", "opentofu", "installer":
-	case "busybox", "chart":
+	case "busybox", "conformance", "chart":
 		args = append(args, command)
 	case "release":
 		parsed = parseRelease
 	default:
-		return fmt.Errorf("no command %q; the commands are build, publish, busybox, debian, opentofu, installer, chart and release: %w",
-			command, errUsage)
+		return fmt.Errorf("no command %q; the commands are build, publish, busybox, conformance, debian, opentofu, installer, "+
+			"chart and release: %w", command, errUsage)
 	}
 	o, err := parsed(src, args)
 	if err != nil {
@@ -135,6 +136,8 @@ func perform(ctx context.Context, src Source, command string, args []string, out
 	switch command {
 	case "busybox":
 		return packBusybox(ctx, o, out)
+	case "conformance":
+		return packConformance(ctx, src, o, out)
 	case "debian":
 		return packDebian(ctx, o, out)
 	case "opentofu":

@@ -85,17 +85,22 @@ func (s Source) compile(ctx context.Context, name, file string, out io.Writer) e
 	if !slices.Contains(names, name) {
 		return fmt.Errorf("no binary %q; there are: %s", name, strings.Join(names, " "))
 	}
+	return s.link(ctx, "cmd/"+name, file, out)
+}
+
+// link compiles the program of a folder to a file.
+func (s Source) link(ctx context.Context, folder, file string, out io.Writer) error {
 	flags := "-s -w -X main.version=" + s.Version(ctx)
 	if s.Stamp != "" {
 		flags += " -X " + manifests + ".tag=" + s.Stamp + " -X " + manifests + ".registry=" + s.Registry
 	}
-	arguments := slices.Concat([]string{"build"}, compileFlags(), []string{"-ldflags", flags, "-o", file, "./cmd/" + name})
+	arguments := slices.Concat([]string{"build"}, compileFlags(), []string{"-ldflags", flags, "-o", file, "./" + folder})
 	cmd := exec.CommandContext(ctx, "go", arguments...)
 	cmd.Dir = s.Root
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+cmp.Or(s.OS, "linux"), "GOARCH="+s.arch())
 	cmd.Stdout, cmd.Stderr = out, out
 	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("cannot build %s: %w", name, err)
+		return fmt.Errorf("cannot build %s: %w", filepath.Base(folder), err)
 	}
 	return nil
 }

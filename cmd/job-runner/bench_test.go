@@ -3,28 +3,17 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"sync"
 	"testing"
-	"time"
 
-	"filippo.io/age"
 	"github.com/stretchr/testify/require"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob/directory"
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob/sealed"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/serve"
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/serve/servetest"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/conformance"
+	"gitlab.ilabt.imec.be/tengu/orcon/test/conformance/api"
 )
 
 // command has this program be job-runner, with its arguments as JSON.
@@ -47,57 +36,19 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// bench is the jobs API of a world at one address, which can be killed and started again.
+// bench is a jobs API, and the folders of pods.
 type bench struct {
-	*servetest.World
+	*api.API
 
-	folder, address string
-
-	mutex  sync.Mutex
-	server *http.Server
-	store  *directory.Store
-	// states opens the states of the store, which are encrypted.
-	states blob.Store
+	folder string
 }
 
 func newBench(t *testing.T) *bench {
-	b := &bench{World: &servetest.World{}, folder: t.TempDir(), address: "127.0.0.1:0"}
-	key, err := age.GenerateX25519Identity()
+	folder := t.TempDir()
+	served, err := api.New(folder)
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(b.folder, "keys"), []byte(key.String()), 0o600))
-	require.NoError(t, b.serve())
-	t.Cleanup(func() { b.kill() })
-	return b
-}
-
-// serve starts the server with a store that is opened anew.
-func (b *bench) serve() error {
-	b.mutex.Lock()
-	defer b.mutex.Unlock()
-	store, err := directory.Open(filepath.Join(b.folder, "blobs"))
-	if err != nil {
-		return err
-	}
-	states := &sealed.Store{Store: store, Keys: filepath.Join(b.folder, "keys"), Prefixes: sealed.Prefixes(), Folder: b.folder}
-	api := &serve.API{
-		Workspaces: b.Workspaces(), Runs: b.Runs(), Renewals: b.World, Callers: b.World, Store: states, Clock: time.Now,
-		Limits: serve.Limits{Blob: 8 << 20, State: 8 << 20, Uploads: 4, Folder: b.folder},
-	}
-	listener, err := net.Listen("tcp", b.address)
-	if err != nil {
-		return errors.Join(err, store.Close())
-	}
-	b.address, b.store, b.states, b.server = listener.Addr().String(), store, states, &http.Server{Handler: api.Handler(), ReadHeaderTimeout: time.Minute}
-	go func(s *http.Server) { _ = s.Serve(listener) }(b.server)
-	return nil
-}
-
-// kill ends all connections at once, and takes the store from handlers that still run.
-func (b *bench) kill() {
-	b.mutex.Lock()
-	defer b.mutex.Unlock()
-	_ = b.server.Close()
-	_ = b.store.Close()
+	t.Cleanup(served.Kill)
+	return &bench{served, folder}
 }
 
 // pod is one pod of a run: its folders and its processes.
@@ -109,18 +60,21 @@ type pod struct {
 
 // newPod admits a Run to its Workspace and returns its pod.
 func (b *bench) newPod(t require.TestingT, uid, run string) *pod {
-	who := workspace.Run{UID: run, Name: run}
-	require.NoError(t, b.Change(uid, func(w workspace.Workspace) (workspace.Workspace, error) {
-		w.Name, w.Terms.Timing = "ns/"+uid, job.DefaultTiming()
-		return w.Acquire(workspace.Admission{Run: who, Published: w.Last.Fence, Now: time.Now()})
-	}))
-	b.Add(run, serve.Caller{Workspace: uid, Run: who, Claimant: workspace.Claimant{ID: "pod-" + run, Where: "node"}}, serve.Run{})
+	require.NoError(t, b.Admit(uid, run, "pod-"+run, job.DefaultTiming(), serve.Run{}))
+	p, err := b.folders(uid, run)
+	require.NoError(t, err)
+	return p
+}
+
+// folders makes the folders of a pod.
+func (b *bench) folders(uid, run string) (*pod, error) {
 	p := &pod{b, uid, run, filepath.Join(b.folder, run)}
 	for _, name := range []string{"state", "scratch", "exchange", "work", "logs"} {
-		require.NoError(t, os.MkdirAll(filepath.Join(p.folder, name), 0o700))
+		if err := os.MkdirAll(filepath.Join(p.folder, name), 0o700); err != nil {
+			return nil, err
+		}
 	}
-	require.NoError(t, os.WriteFile(p.path("token"), []byte(run), 0o600))
-	return p
+	return p, os.WriteFile(p.path("token"), []byte(run), 0o600)
 }
 
 func (p *pod) path(name string) string { return filepath.Join(p.folder, name) }
@@ -157,7 +111,7 @@ func (p *pod) start(ctx context.Context, t require.TestingT, args ...string) *ch
 
 // keeper starts the keeper, shim the shim with a shell script.
 func (p *pod) keeper(ctx context.Context, t require.TestingT) *child {
-	return p.start(ctx, t, "keeper", "--run", p.run, "--place", "pod-"+p.run, "--address", "http://"+p.address, "--token", p.path("token"),
+	return p.start(ctx, t, "keeper", "--run", p.run, "--place", "pod-"+p.run, "--address", "http://"+p.Address, "--token", p.path("token"),
 		"--exchange", p.path("exchange"), "--state", p.path("state"), "--logs", p.path("logs"), "--scratch", p.path("scratch"), "--renew", "100ms",
 		"--checkpoint", "50ms", "--retry", "20ms", "--timeout", "5s", "--drain", "2s")
 }
@@ -170,18 +124,4 @@ func (p *pod) shim(ctx context.Context, t require.TestingT, script string) *chil
 func (c *child) code() int {
 	<-c.ended
 	return c.ProcessState.ExitCode()
-}
-
-// wait waits until a condition is met or the context ends.
-func wait(ctx context.Context, met func() bool) error {
-	ticks := time.NewTicker(5 * time.Millisecond)
-	defer ticks.Stop()
-	for !met() {
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("it does not come about: %w", ctx.Err())
-		case <-ticks.C:
-		}
-	}
-	return nil
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -14,6 +13,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob/blobtest"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/logs"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
+	"gitlab.ilabt.imec.be/tengu/orcon/test/conformance/api"
 )
 
 // A command line that is wrong ends with a code of the runner and the cure.
@@ -64,7 +64,7 @@ func TestRuns(t *testing.T) {
 	assert.Equal(t, int64(2), b.Workspace("w").State.Number)
 	key, err := blob.ParseKey(b.Workspace("w").State.Key)
 	require.NoError(t, err)
-	assert.True(t, strings.HasPrefix(blobtest.Read(t, b.store, key), "age-encryption.org/"), "JOBS.md J14: it is stored encrypted")
+	assert.True(t, strings.HasPrefix(blobtest.Read(t, b.Store, key), "age-encryption.org/"), "JOBS.md J14: it is stored encrypted")
 }
 
 // JOBS.md J11: what a run writes to its output and below /logs is read when its pod is gone, whole and by its names.
@@ -77,13 +77,13 @@ func TestLogs(t *testing.T) {
 	assert.Zero(t, k.code())
 	require.NoError(t, os.RemoveAll(p.folder))
 	run := logs.Attempt{Workspace: "w", Fence: 1}
-	names, err := logs.List(t.Context(), b.store, run)
+	names, err := logs.List(t.Context(), b.Store, run)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"/logs/burst", "/logs/sub/a b.log", "stderr", "stdout"}, names)
 	for name, want := range map[string]string{
 		"stdout": "hello\n", "stderr": "problem\n", "/logs/sub/a b.log": "one\n", "/logs/burst": strings.Repeat("\x00", 3000000),
 	} {
-		r, err := logs.NewReader(b.store, run, name)
+		r, err := logs.NewReader(b.Store, run, name)
 		require.NoError(t, err)
 		var text strings.Builder
 		for p, err := range r.Pieces(t.Context()) {
@@ -104,7 +104,7 @@ func TestWrongKey(t *testing.T) {
 	k := first.keeper(t.Context(), t)
 	require.Zero(t, first.shim(t.Context(), t, `echo old > $STATE/a`).code())
 	require.Zero(t, k.code())
-	file := filepath.Join(b.folder, "keys")
+	file := b.Keys()
 	right, err := os.ReadFile(file)
 	require.NoError(t, err)
 	wrong, err := age.GenerateX25519Identity()
@@ -114,7 +114,7 @@ func TestWrongKey(t *testing.T) {
 	p := b.newPod(t, "w", "r2")
 	k = p.keeper(t.Context(), t)
 	s := p.shim(t.Context(), t, `test $(cat $STATE/a) = old`)
-	require.NoError(t, wait(t.Context(), func() bool {
+	require.NoError(t, api.Wait(t.Context(), func() bool {
 		text, err := os.ReadFile(p.path("log"))
 		return err == nil && strings.Contains(string(text), "it was encrypted to another key than the 1 of "+file)
 	}))
@@ -129,7 +129,7 @@ func TestSecondPod(t *testing.T) {
 	b := newBench(t)
 	p := b.newPod(t, "w", "r")
 	require.NoError(t, os.WriteFile(p.path("token"), []byte("r"), 0o600))
-	k := p.start(t.Context(), t, "keeper", "--run", "r", "--place", "pod-r", "--attempt", "2", "--address", "http://"+p.address,
+	k := p.start(t.Context(), t, "keeper", "--run", "r", "--place", "pod-r", "--attempt", "2", "--address", "http://"+p.Address,
 		"--token", p.path("token"), "--exchange", p.path("exchange"), "--state", p.path("state"), "--scratch", p.path("scratch"))
 	s := p.shim(t.Context(), t, `touch $BASE/ran`)
 	assert.Equal(t, contract.Refused, k.code())

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -18,10 +17,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/archive/state"
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
+	"gitlab.ilabt.imec.be/tengu/orcon/test/conformance/api"
 )
 
 // runs is the number of Runs in each lane: go test ./cmd/job-runner -run Model -runs 75 -v.
@@ -62,10 +60,10 @@ func TestModel(t *testing.T) {
 			case <-stop:
 				return
 			case <-time.After(200*time.Millisecond + rand.N(time.Second)):
-				b.kill()
+				b.Kill()
 				n.add("kills of the server")
 				// A process that is started just then has the lock of the store until it executes its program.
-				assert.NoError(t, wait(ctx, func() bool { return b.serve() == nil }))
+				assert.NoError(t, api.Wait(ctx, func() bool { return b.Serve() == nil }))
 			}
 		}
 	}()
@@ -101,7 +99,7 @@ func (b *bench) carry(ctx context.Context, t *testing.T, n *counts, uid, run str
 	kill := rand.IntN(4)
 	if kill > 0 {
 		moment := time.Now().Add(rand.N(400 * time.Millisecond))
-		_ = wait(ctx, func() bool { return time.Now().After(moment) })
+		_ = api.Wait(ctx, func() bool { return time.Now().After(moment) })
 	}
 	shimKilled := kill&1 != 0 && s.Process.Kill() == nil
 	if shimKilled {
@@ -166,27 +164,7 @@ func (b *bench) check(t *testing.T, n *counts, uid string) {
 
 // lines returns the file of a stored state.
 func (b *bench) lines(t *testing.T, archive workspace.Blob) string {
-	if archive.Key == "" {
-		return ""
-	}
-	text, err := os.ReadFile(filepath.Join(b.restored(t, archive), "lines"))
+	files, err := b.Files(t.Context(), archive)
 	require.NoError(t, err)
-	return string(text)
-}
-
-// restored returns a folder with a stored state.
-func (b *bench) restored(t *testing.T, archive workspace.Blob) string {
-	key, err := blob.ParseKey(archive.Key)
-	require.NoError(t, err)
-	in, err := b.states.Get(t.Context(), key)
-	require.NoError(t, err)
-	defer in.Close()
-	file, err := os.Create(filepath.Join(t.TempDir(), "archive"))
-	require.NoError(t, err)
-	defer file.Close()
-	_, err = io.Copy(file, in)
-	require.NoError(t, err)
-	folder := t.TempDir()
-	require.NoError(t, state.Restore(folder, file, archive.Digest, 1<<20))
-	return folder
+	return files["lines"]
 }

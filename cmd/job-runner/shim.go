@@ -20,6 +20,7 @@ func runShim(ctx context.Context, args []string, out io.Writer) (int, error) {
 	work := flags.String("work", contract.Work, "working `folder` of the template")
 	grace := flags.Duration("grace", 2*time.Minute, "`time` between SIGTERM and SIGKILL if the container is stopped")
 	patience := flags.Duration("patience", 10*time.Minute, "`time` that an ended template waits for a keeper where none lives")
+	backend := flags.String("backend", "", "`address` on loopback that is forwarded to the keeper's Terraform state; none by default")
 	rescue := shim.Rescue{}
 	flags.StringVar(&rescue.State, "state", contract.State, "`folder` of the state")
 	flags.Func("rescue", "`pattern` of files of the working folder to keep with the state; may be repeated", func(pattern string) error {
@@ -36,6 +37,13 @@ func runShim(ctx context.Context, args []string, out io.Writer) (int, error) {
 	s := shim.Shim{
 		Exchange: exchange.Folder(*folder), Command: flags.Args(), Folder: *work, Grace: *grace, Patience: *patience, Rescue: rescue,
 		Clock: keeper.BootTime,
+	}
+	if *backend != "" {
+		listener, err := shim.Forward(ctx, s.Exchange, *backend)
+		if err != nil {
+			return contract.Refused, err
+		}
+		defer listener.Close() //nolint:errcheck // it ends with the process
 	}
 	return s.Run(ctx)
 }

@@ -50,6 +50,9 @@ type Settings struct {
 	// Backend is the address on loopback where Terraform's state is served; "" for nowhere. It is the same for a
 	// keeper that is started again, since the template has it.
 	Backend string
+	// Forwarded has the shim serve Backend, since the template has another network than the keeper: the keeper serves a
+	// socket of the exchange folder.
+	Forwarded bool
 }
 
 // orphanFactor times its limit is the largest state that is stored as an orphan.

@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
+	"os"
 	"time"
 
 	"github.com/golang/glog"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/backend"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/exchange"
 )
 
 // headers is how long a client may take for the head of its request.
@@ -25,7 +28,7 @@ func (r *run) serve(ctx context.Context) (stop func(), err error) {
 		State: r.Settings.State, Scratch: r.Settings.Scratch, Fence: r.hold.Fence, Limit: r.Settings.Limit, Store: r.captures.checkpoint,
 	}
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: headers, BaseContext: func(net.Listener) context.Context { return ctx }}
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", r.Settings.Backend)
+	listener, err := listen(ctx, r.Settings, r.Exchange)
 	if err != nil {
 		return func() {}, fmt.Errorf("cannot serve Terraform's state: %w", err)
 	}
@@ -40,4 +43,16 @@ func (r *run) serve(ctx context.Context) (stop func(), err error) {
 		}
 		handler.Close()
 	}, nil
+}
+
+// listen listens where Terraform's state is served. An earlier keeper may have left its socket.
+func listen(ctx context.Context, s Settings, f exchange.Folder) (net.Listener, error) {
+	network, address := "tcp", s.Backend
+	if s.Forwarded {
+		network, address = "unix", exchange.Backend(f)
+		if err := os.Remove(address); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	return (&net.ListenConfig{}).Listen(ctx, network, address)
 }

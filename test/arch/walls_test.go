@@ -89,7 +89,7 @@ var mayImport = map[string]string{
 	"controller/bundledeployment":    "domain controller/api/convert/bundle controller/api/bundle/v1alpha1 controller/adapter/cluster controller/adapter/crdify controller/adapter/kube/object controller/adapter/policy controller/bundle controller/content controller/supply github.com/golang/glog " + kubeClient,
 	"controller/content":             "domain/bundle domain/destination domain/openshift controller/adapter",
 	"controller/fleet":               "domain controller/api/bundle/v1alpha1 controller/api/convert/bundle controller/api/convert/value controller/api/fleet/v1alpha1 controller/adapter/kube/object controller/content controller/supply " + watched + " " + kubeClient,
-	"controller/job/executor":        "domain/job domain/job/run",
+	"controller/job/executor":        "domain/job domain/job/contract domain/job/run",
 	"controller/job":                 "domain controller/adapter/blob controller/adapter/kube/object controller/api/convert/job controller/api/convert/value controller/api/job/v1alpha1 controller/job/evidence controller/job/executor " + watched + " " + kubeClient,
 	"controller/job/collection":      "controller/adapter/blob controller/adapter/kube/object controller/api/convert/job controller/api/job/v1alpha1 controller/job/evidence domain/job domain/job/log domain/job/retention domain/job/workspace github.com/prometheus/client_golang/prometheus k8s.io/api k8s.io/apimachinery/pkg/types k8s.io/client-go/tools/events sigs.k8s.io/controller-runtime/pkg/client sigs.k8s.io/controller-runtime/pkg/metrics",
 	"controller/job/evidence":        "controller/adapter/archive/state controller/adapter/blob domain/job/workspace github.com/golang/glog",
@@ -153,6 +153,7 @@ var mayImport = map[string]string{
 	"controller/adapter/kube/views":        "domain controller/api controller/adapter/kube/object github.com/golang/glog " + kubeClient,
 	"controller/adapter/policy":            "domain/bundle domain/health github.com/google/cel-go sigs.k8s.io/yaml",
 	"controller/adapter/kubejob":           "controller/api/job/v1alpha1 controller/job/executor domain/job/contract domain/job/run " + kubeTypes + " sigs.k8s.io/controller-runtime/pkg/client",
+	"controller/adapter/dockerjob":         "controller/job/executor controller/keeper/exchange domain/job/contract domain/job/run domain/retry github.com/golang/glog github.com/containerd/errdefs github.com/moby/moby",
 	// It is the ledger and the stores of a keeper, in the keeper's words.
 	"controller/adapter/jobprocess": "controller/job/executor controller/keeper/exchange domain/job/contract domain/job/run github.com/golang/glog",
 	"controller/adapter/jobsapi":    "controller/adapter/blob controller/api/runner controller/keeper domain/job",

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
@@ -14,7 +15,7 @@ import (
 // Grace is the time between SIGTERM and SIGKILL that each run must have.
 const Grace = 700 * time.Millisecond
 
-// Executor carries out runs, each in a workspace of its own.
+// Executor carries out runs, each in a workspace of its own, several at a time.
 type Executor interface {
 	// Run carries out one run with the action check, Parameters and Grace.
 	Run(ctx context.Context, o Order) (Result, error)
@@ -26,13 +27,25 @@ type Order struct {
 	Args []string
 	// Program is another program that does not exist; "" for Main.
 	Program string
-	// Cancel has the run cancelled once the state has file ready.
-	Cancel bool
+	// Fault is done to the run once the state has file ready.
+	Fault Fault
 }
+
+// Fault is done to a run from outside.
+type Fault string
+
+const (
+	// Cancel cancels the run.
+	Cancel Fault = "Cancel"
+	// CancelLate cancels the run when its process has ended, while its state is captured.
+	CancelLate Fault = "CancelLate"
+	// Kill kills all processes of the container at once, as the kernel does when they are out of memory.
+	Kill Fault = "Kill"
+)
 
 // Result describes how a run ended, and what it stored.
 type Result struct {
-	// Code is the exit code of the container.
+	// Code is the exit code that is recorded.
 	Code int
 	// Outcome is that of the state; Killed reports that the process was killed, as it is recorded.
 	Outcome job.Outcome
@@ -67,21 +80,27 @@ func trials() []trial {
 		{"exit 0", Order{Args: []string{exit, "0"}}, ends(contract.Success, false, job.Committed)},
 		{"exit 1, and the state is kept", Order{Args: []string{exit, "1"}}, ends(1, false, job.Committed)},
 		{"exit 63, the last one of templates", Order{Args: []string{exit, "63"}}, ends(63, false, job.Committed)},
+		{"exit 79, the last one of the runner", Order{Args: []string{exit, "79"}}, ends(79, false, job.Committed)},
 		{"exit by a signal", Order{Args: []string{kill}}, ends(137, true, job.Committed)},
 		{"exit of what cannot be executed", Order{Program: "/nowhere/program"}, ends(contract.NotStarted, false, job.None)},
 		{"burst of 10 MiB", Order{Args: []string{burst}}, bursts},
-		{"cancel", Order{Args: []string{stop}, Cancel: true}, func(r Result) error {
+		{"cancel", Order{Args: []string{stop}, Fault: Cancel}, func(r Result) error {
 			return errors.Join(ends(stopped, false, job.Committed)(r), filled(r.State["term"]))
 		}},
-		{"cancel of a deaf process and its child", Order{Args: []string{deaf}, Cancel: true}, func(r Result) error {
+		{"cancel of a deaf process and its child", Order{Args: []string{deaf}, Fault: Cancel}, func(r Result) error {
 			return errors.Join(ends(137, true, job.Committed)(r), patient(r))
+		}},
+		{"cancel while the state is captured", Order{Args: []string{late}, Fault: CancelLate}, func(r Result) error {
+			return errors.Join(ends(contract.Success, false, job.Committed)(r), filled(r.State["late"]))
+		}},
+		{"out of memory", Order{Args: []string{stop}, Fault: Kill}, func(r Result) error {
+			return errors.Join(ends(contract.Vanished, true, job.Committed)(r), filled(r.State["ready"]))
 		}},
 	}
 }
 
 // bursts checks that each byte of a burst came, on its own stream.
 func bursts(r Result) error {
-	line := strings.Repeat("x", 1023) + "\n"
 	if r.Logs["stdout"] != strings.Repeat(line, burstSize/len(line)) {
 		return fmt.Errorf("%d bytes came, or other ones", len(r.Logs["stdout"]))
 	}
@@ -111,14 +130,24 @@ func Drive(ctx context.Context, e Executor) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	report.add("outputs come back", equal(`{"seen": 1}`, r.Outputs))
+	report.add("outputs come back", equal(`{"seen":1}`, r.Outputs))
 	report.add("log files come back", equal("seen\n", r.Logs["/logs/conformance.log"]))
-	for _, one := range trials() {
-		r, err := e.Run(ctx, one.order)
-		if err == nil {
-			err = one.check(r)
-		}
-		report.add(one.name, err)
+	report.add("state over HTTP comes back", equal(served, r.State[contract.TerraformFile]))
+	all := trials()
+	found := make([]error, len(all))
+	var running sync.WaitGroup
+	for i, one := range all {
+		running.Go(func() {
+			r, err := e.Run(ctx, one.order)
+			if err == nil {
+				err = one.check(r)
+			}
+			found[i] = err
+		})
+	}
+	running.Wait()
+	for i, one := range all {
+		report.add(one.name, found[i])
 	}
 	return report, nil
 }

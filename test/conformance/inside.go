@@ -1,11 +1,11 @@
 package conformance
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,8 +16,9 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
 )
 
-// Parameters are those of each run: a value of each type.
-const Parameters = `{"text":"ä <&> \"\n","number":12345678901234567890.50,"yes":true,"none":null,"list":[1,"a",[]],"object":{"a":{"b":-0.1}},"empty":""}`
+// Parameters are those of each run: a value of each type. A member that is null is none. Each of its numbers is one for all readers of JSON.
+const Parameters = `{"empty":"","list":[1,"a",[],null],"no":false,"number":9007199254740991,"object":{"a":{"b":-0.1}},` +
+	`"text":"ä <&> \"\n\\u0000$(HOME) ${HOME}","yes":true}`
 
 // inside returns the report about the container, as the program sees it from inside.
 func inside() Report {
@@ -35,7 +36,8 @@ func inside() Report {
 	_, err := strconv.ParseUint(os.Getenv(contract.VariableGeneration), 10, 63)
 	r.add("variable "+contract.VariableGeneration, err)
 	for name, check := range map[string]func() error{
-		"parameters": parameters, "outputs": outputs, "working directory": working, "folder of the state": writable(contract.VariableState),
+		"parameters": parameters, "mode of the parameters": private, "folder of secrets": secrets, "mounts": mounts,
+		"state over HTTP": overHTTP, "outputs": outputs, "working directory": working, "folder of the state": writable(contract.VariableState),
 		"folder of logs": logs, "folder of the home": writable("HOME"), "folder of temporary files": writable("TMPDIR"),
 		"input": input, "process group": group, "user": user, "root": root, "token": token, "privileges": privileges,
 	} {
@@ -58,22 +60,74 @@ func filled(text string) error {
 	return nil
 }
 
-// parameters compares the parameters byte for byte, apart from space.
+// parameters compares the parameters, whose members may have any order and space.
 func parameters() error {
 	text, err := os.ReadFile(os.Getenv(contract.VariableParameters))
+	want, problem := decoded(Parameters)
+	got, unreadable := decoded(string(text))
+	return errors.Join(err, problem, unreadable, equal(want, got))
+}
+
+// decoded returns a JSON document with sorted members, and the digits of its numbers.
+func decoded(document string) (string, error) {
+	in := json.NewDecoder(strings.NewReader(document))
+	in.UseNumber()
+	var value any
+	err := in.Decode(&value)
+	return fmt.Sprintf("%#v", value), err
+}
+
+// private looks at the mode of the parameters: the user alone may read them.
+func private() error {
+	info, err := os.Stat(os.Getenv(contract.VariableParameters))
 	if err != nil {
 		return err
 	}
-	var short bytes.Buffer
-	if err := json.Compact(&short, text); err != nil {
+	return equal("-rw-------", info.Mode().String())
+}
+
+// secrets looks at the folder of secrets: if it is there, it cannot be written.
+func secrets() error {
+	if write(os.Getenv(contract.VariableSecrets)) == nil {
+		return errors.New("it can be written")
+	}
+	return nil
+}
+
+// mounts looks for the mounts of the contract's folders, which outlive the container.
+func mounts() error {
+	text, err := os.ReadFile("/proc/self/mounts")
+	for _, folder := range []string{contract.State, contract.Logs, contract.Work, contract.Home, contract.Temporary} {
+		if !strings.Contains(string(text), " "+folder+" ") {
+			err = errors.Join(err, fmt.Errorf("%s is no mount", folder))
+		}
+	}
+	return err
+}
+
+// served is the state that is stored over HTTP, which the driver finds.
+const served = `{"version":4}`
+
+// overHTTP stores and reads the state of Terraform.
+func overHTTP() error {
+	address := os.Getenv(contract.VariableAddress)
+	stored, err := http.Post(address, "application/json", strings.NewReader(served))
+	if err != nil {
 		return err
 	}
-	return equal(Parameters, short.String())
+	_ = stored.Body.Close() // it is empty
+	read, err := http.Get(address)
+	if err != nil {
+		return err
+	}
+	defer read.Body.Close() //nolint:errcheck // it is only read
+	text, err := io.ReadAll(read.Body)
+	return errors.Join(err, equal(served, string(text)))
 }
 
 // outputs writes an output, which the driver finds.
 func outputs() error {
-	return os.WriteFile(os.Getenv(contract.VariableOutputs), []byte(`{"seen": 1}`), 0o600)
+	return os.WriteFile(os.Getenv(contract.VariableOutputs), []byte(`{"seen":1}`), 0o600)
 }
 
 // working looks at the working directory: the template's content is there, and it may be written.

@@ -1,7 +1,9 @@
 package conformance
 
 import (
+	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -31,87 +33,150 @@ const (
 	deaf = "deaf"
 	// hang is the child.
 	hang = "hang"
+	// late ends when the state has file go, and leaves much state, whose capture takes a while.
+	late = "late"
+	// await waits until the state has a file; release leaves file go and waits until late has ended. Executors use them in
+	// a container that has no shell.
+	await   = "await"
+	release = "release"
 )
+
+// line is a line of a burst.
+var line = strings.Repeat("x", 1023) + "\n" //nolint:gochecknoglobals // a constant
 
 const (
 	// burstSize is how much a burst is, in bytes.
 	burstSize = 10 << 20
+	// lateSize is how much state late leaves, in bytes.
+	lateSize = 6 << 20
 	// stopped is the exit code after SIGTERM.
 	stopped = 9
 )
 
+// usage names what the program can do.
+const usage = "say what to do: look, exit CODE, kill, burst, stop, deaf, late, await FILE or release"
+
 // Main is the program that runs as a template. It returns the exit code.
 func Main(args []string, out, problems io.Writer) int {
-	if len(args) == 0 {
-		fmt.Fprintln(problems, "say what to do: look, exit CODE, kill, burst, stop or deaf")
+	code, err := perform(args, out, problems)
+	if err != nil {
+		fmt.Fprintln(problems, err)
 		return 1
 	}
-	switch args[0] {
+	return code
+}
+
+// perform does what the arguments name.
+func perform(args []string, out, problems io.Writer) (code int, err error) {
+	what, rest := strings.Join(args[:min(1, len(args))], ""), strings.Join(args[min(1, len(args)):], "")
+	switch what {
 	case look:
 		text, err := json.MarshalIndent(inside(), "", "  ")
-		if err != nil {
-			fmt.Fprintln(problems, err)
-			return 1
-		}
 		fmt.Fprintln(out, string(text))
-		return 0
+		return 0, err
 	case exit:
-		code, err := strconv.Atoi(strings.Join(args[1:], ""))
-		if err != nil {
-			fmt.Fprintln(problems, err)
-			return 1
+		code, err := strconv.Atoi(rest)
+		if err == nil {
+			leave("exit")
 		}
-		leave("exit")
-		return code
+		return code, err
 	case kill:
 		leave("kill")
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		select {}
 	case burst:
-		line := strings.Repeat("x", 1023) + "\n"
-		for range burstSize / len(line) {
-			fmt.Fprint(out, line)
-		}
 		fmt.Fprint(problems, "problem\n")
-		return 0
+		_, err := fmt.Fprint(out, strings.Repeat(line, burstSize/len(line)))
+		return 0, err
+	case stop, deaf, hang:
+		return endure(what)
+	case late:
+		return 0, leaveLate()
+	case await:
+		until(func() bool { return left(rest) })
+		return 0, nil
+	case release:
+		leave(Released)
+		until(func() bool { return !alive() })
+		return 0, nil
 	}
-	return await(args[0], problems)
+	return 1, errors.New(usage)
 }
 
-// await waits for a signal.
-func await(how string, problems io.Writer) int {
+// endure waits for a signal.
+func endure(how string) (code int, err error) {
 	signals := make(chan os.Signal, 1)
-	switch how {
-	case stop:
+	if how == stop {
 		signal.Notify(signals, syscall.SIGTERM)
 		leave("ready")
 		<-signals
 		leave("term")
-		return stopped
-	case deaf:
-		signal.Ignore(syscall.SIGTERM)
+		return stopped, nil
+	}
+	signal.Ignore(syscall.SIGTERM)
+	if how == deaf {
 		child := exec.Command("/proc/self/exe", hang)
 		child.Env = os.Environ()
 		if err := child.Start(); err != nil {
-			fmt.Fprintln(problems, err)
-			return 1
+			return 0, err
 		}
+		until(func() bool { return left(hang) })
 		leave("ready")
-		select {}
-	case hang:
-		signal.Ignore(syscall.SIGTERM)
-		for {
-			leave("hang")
-			<-time.After(10 * time.Millisecond)
-		}
 	}
-	fmt.Fprintf(problems, "%q is unknown: say look, exit CODE, kill, burst, stop or deaf\n", how)
-	return 1
+	until(func() bool {
+		if how == hang {
+			leave(hang)
+		}
+		return false
+	})
+	return 0, nil
+}
+
+// Released is the file of the state for which late waits.
+const Released = "go"
+
+// process is the file of the state that has the ID of late.
+const process = "process"
+
+// leaveLate leaves much state when it is released. It cannot be compressed.
+func leaveLate() error {
+	if err := os.WriteFile(inState(process), []byte(strconv.Itoa(os.Getpid())), 0o600); err != nil {
+		return err
+	}
+	leave("ready")
+	until(func() bool { return left(Released) })
+	content := make([]byte, lateSize)
+	if _, err := rand.Read(content); err != nil {
+		return err
+	}
+	return os.WriteFile(inState(late), content, 0o600)
+}
+
+// alive reports whether late has not ended.
+func alive() bool {
+	text, err := os.ReadFile(inState(process))
+	_, problem := os.Stat("/proc/" + string(text))
+	return err == nil && problem == nil
+}
+
+// until looks again and again until a condition is met.
+func until(met func() bool) {
+	for !met() {
+		<-time.After(10 * time.Millisecond)
+	}
+}
+
+// inState returns the path of a file of the state.
+func inState(name string) string { return filepath.Join(os.Getenv(contract.VariableState), name) }
+
+// left reports whether the state has a file.
+func left(name string) bool {
+	_, err := os.Stat(inState(name))
+	return err == nil
 }
 
 // leave writes a file into the state. An error shows as a file that is missing.
 func leave(name string) {
-	file := filepath.Join(os.Getenv(contract.VariableState), name)
-	_ = os.WriteFile(file+".new", []byte(time.Now().Format(time.RFC3339Nano)), 0o600)
-	_ = os.Rename(file+".new", file) // a process that is killed leaves whole files
+	_ = os.WriteFile(inState(name)+".new", []byte(time.Now().Format(time.RFC3339Nano)), 0o600)
+	_ = os.Rename(inState(name)+".new", inState(name)) // a process that is killed leaves whole files
 }

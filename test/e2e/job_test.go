@@ -24,6 +24,7 @@ func TestRunsAreJobs(t *testing.T) {
 	t.Parallel()
 	w := withJobs(t)
 	image := w.byDigest("docker.io/library/busybox:stable")
+	t.Run("Conformance", func(t *testing.T) { conforms(t, w) })
 	t.Run("Docs", func(t *testing.T) { documented(t, w.Cluster, docs.RunCluster, "IMAGE="+image) })
 	t.Run("Tools", func(t *testing.T) { tools(t, w) })
 	w.apply(fmt.Sprintf(jobTemplates, image, "docker.io/library/none@sha256:"+strings.Repeat("0", 64)))

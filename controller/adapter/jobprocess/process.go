@@ -67,26 +67,15 @@ func (m *Machine) startShim(a attempt, at executor.Attempt) error {
 	return m.start(a, shimProcess, args, environment(a, at), nil)
 }
 
-// environment returns the variables of the program: those of the contract, with the folders of this attempt.
+// environment returns the variables of the program, with the folders of this attempt.
 func environment(a attempt, at executor.Attempt) []string {
 	all := map[string]string{"PATH": os.Getenv("PATH")}
-	for _, v := range contract.Environment(contract.Run{
-		Namespace: at.Namespace, Workspace: at.Workspace, Name: at.Run, Action: at.Input.Action, Type: string(at.Input.Type), Attempt: at.Number,
-	}) {
-		name, value, _ := strings.Cut(v, "=")
-		all[name] = value
-	}
-	delete(all, contract.VariableGeneration) // only the claim tells
+	maps.Copy(all, at.Environment())
 	maps.Copy(all, map[string]string{
 		contract.VariableState: a.path(stateName), contract.VariableLogs: a.path(logsName), "HOME": a.path(homeName), "TMPDIR": os.TempDir(),
 		contract.VariableParameters: filepath.Join(a.path(stateName), contract.ParametersFile),
 		contract.VariableOutputs:    filepath.Join(a.path(stateName), contract.OutputsFile),
 	})
-	for name, value := range at.Input.Env {
-		if !contract.Reserved(name) {
-			all[name] = value
-		}
-	}
 	var list []string
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		list = append(list, name+"="+all[name])

@@ -2,9 +2,7 @@ package kubejob
 
 import (
 	"cmp"
-	"maps"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -209,22 +207,10 @@ func mounts(a executor.Attempt) []corev1.VolumeMount {
 	return all
 }
 
-// environment returns the variables of the template: those of the frozen input, and those of the contract, which win.
-// The number of the state's generation comes with the claim.
+// environment returns the variables of the template.
 func environment(a executor.Attempt) []corev1.EnvVar {
-	values := maps.Clone(a.Input.Env)
-	if values == nil {
-		values = map[string]string{}
-	}
-	for _, one := range contract.Environment(contract.Run{
-		Namespace: a.Namespace, Workspace: a.Workspace, Name: a.Run, Action: a.Input.Action, Type: string(a.Input.Type), Attempt: a.Number,
-	}) {
-		name, value, _ := strings.Cut(one, "=")
-		values[name] = value
-	}
-	delete(values, contract.VariableGeneration)
 	var all []corev1.EnvVar
-	for name, value := range values {
+	for name, value := range a.Environment() {
 		all = append(all, corev1.EnvVar{Name: name, Value: literal(value)})
 	}
 	slices.SortFunc(all, func(a, b corev1.EnvVar) int { return cmp.Compare(a.Name, b.Name) })

@@ -2,9 +2,12 @@ package executor
 
 import (
 	"context"
+	"maps"
+	"strings"
 	"time"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
 )
 
@@ -35,6 +38,21 @@ type Attempt struct {
 	Input     run.Input
 	Timing    job.Timing
 	Settings  Settings
+}
+
+// Environment returns the variables of the process by name: those of the frozen input, and those of the contract, which
+// win. The number of the state's generation comes with the claim.
+func (a Attempt) Environment() map[string]string {
+	all := map[string]string{}
+	maps.Copy(all, a.Input.Env)
+	for _, one := range contract.Environment(contract.Run{
+		Namespace: a.Namespace, Workspace: a.Workspace, Name: a.Run, Action: a.Input.Action, Type: string(a.Input.Type), Attempt: a.Number,
+	}) {
+		name, value, _ := strings.Cut(one, "=")
+		all[name] = value
+	}
+	delete(all, contract.VariableGeneration)
+	return all
 }
 
 // Settings are the settings of a keeper; zero values are its defaults.

@@ -8,6 +8,7 @@
 //	outcome   keeper   the state is safe, or nothing can be done: the shim may exit
 //	renewed   keeper   when the last renewal was sent that was acknowledged; replaced by each
 //	shim.lock, keeper.lock   held by each while it lives
+//	backend.sock       Terraform's state, where keeper and shim do not share a network
 //	output/            the standard output and error, in segments
 //
 // What must not come in: a network, and decisions.

@@ -71,6 +71,7 @@ const (
 	shimLock    = "shim.lock"
 	keeperLock  = "keeper.lock"
 	outputName  = "output"
+	backendName = "backend.sock"
 )
 
 // WriteStart writes Start; a second one changes nothing, which holds for all that Folder writes but Renewed.
@@ -120,6 +121,9 @@ func (f Folder) ReadOutcome() (*Outcome, error) { return read[Outcome](f, outcom
 
 // Output returns the folder of the standard output and error.
 func (f Folder) Output() string { return filepath.Join(string(f), outputName) }
+
+// Backend returns the socket of a folder where the keeper serves Terraform's state to a shim that forwards to it.
+func Backend(f Folder) string { return filepath.Join(string(f), backendName) }
 
 // Shim returns the mark of a shim that lives.
 func (f Folder) Shim() Life { return Life{filepath.Join(string(f), shimLock), "the shim"} }

@@ -94,12 +94,9 @@ func (t TemplateVersion) Freeze(action string, parameters map[string]any) (Input
 		return Input{}, fmt.Errorf("cannot run %s: it has no action %q%s: it has %s", t.Name, action, suggestion(action, known),
 			strings.Join(known, ", "))
 	}
-	values := maps.Clone(parameters)
-	if values == nil {
-		values = map[string]any{}
-	}
+	values := members(parameters)
 	for _, name := range t.Sensitive {
-		if _, given := parameters[name]; given {
+		if _, given := values[name]; given {
 			values[name] = map[string]any{"fromFile": "/run/orcon/secrets/" + name}
 		}
 	}
@@ -113,6 +110,33 @@ func (t TemplateVersion) Freeze(action string, parameters map[string]any) (Input
 			Exclude: with(t.Exclude, t.Type.Exclude()), Rescue: with(t.Rescue, t.Type.Rescue()), RestoreLogs: t.RestoreLogs,
 		},
 	}, nil
+}
+
+// members returns the members of an object that are not null, also of objects in it: null is what an object does not have,
+// as for the API server, which does not store it.
+func members(object map[string]any) map[string]any {
+	all := map[string]any{}
+	for name, value := range object {
+		if value != nil {
+			all[name] = pruned(value)
+		}
+	}
+	return all
+}
+
+// pruned returns a value whose objects have no member that is null.
+func pruned(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		return members(v)
+	case []any:
+		all := make([]any, len(v))
+		for i, one := range v {
+			all[i] = pruned(one)
+		}
+		return all
+	}
+	return value
 }
 
 // with returns patterns and those of a type that are not among them.

@@ -99,6 +99,19 @@ func TestFreeze(t *testing.T) {
 	assert.NotEqual(t, first, third)
 }
 
+// A member that is null is none: the API server drops it from what it stores, and the digest would differ.
+func TestFreezeDropsNull(t *testing.T) {
+	open := template(t)
+	open.Schema, open.Sensitive = run.Schema{}, []string{"token"}
+	given := map[string]any{
+		"none": nil, "token": nil, "object": map[string]any{"none": nil, "some": 1}, "list": []any{nil, map[string]any{"none": nil}},
+	}
+	input, err := open.Freeze("deploy", given)
+	require.NoError(t, err)
+	assert.Equal(t, map[string]any{"object": map[string]any{"some": 1}, "list": []any{nil, map[string]any{}}}, input.Parameters)
+	assert.Len(t, given, 4, "the caller's values stay")
+}
+
 // What does not fit is named with its parameter.
 func TestFreezeRefuses(t *testing.T) {
 	tests := map[string]struct {

@@ -41,6 +41,15 @@ func (w *World) Add(token string, c serve.Caller, r serve.Run) {
 	w.callers, w.runs = set(w.callers, token, c), set(w.runs, c.Run.UID, r)
 }
 
+// Cancel cancels a Run.
+func (w *World) Cancel(run string) {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	r := w.runs[run]
+	r.Cancel = true
+	w.runs = set(w.runs, run, r)
+}
+
 // Change changes a Workspace as a controller or a person does, against all requests.
 func (w *World) Change(uid string, change func(workspace.Workspace) (workspace.Workspace, error)) error {
 	w.mutex.Lock()

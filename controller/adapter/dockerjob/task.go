@@ -1,0 +1,248 @@
+package dockerjob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/golang/glog"
+	"github.com/moby/moby/client"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/executor"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/exchange"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/retry"
+)
+
+// task carries one attempt.
+type task struct {
+	engine  *Engine
+	folder  Mounts
+	attempt executor.Attempt
+	// terminate is closed when the attempt is removed.
+	terminate chan struct{}
+
+	mutex sync.Mutex
+	// trouble is why the container does not start.
+	trouble error
+}
+
+// longest is the longest pause before a step is repeated that failed.
+const longest = 30 * time.Second
+
+// settle is how long a container may take to end when it has an outcome.
+const settle = 10 * time.Second
+
+// carry brings the attempt to its end, and container and folder to theirs when it is removed.
+func (t *task) carry(ctx context.Context) {
+	if !t.folder.there(overName) {
+		if t.repeat(ctx, t.terminate, "start", t.start) {
+			t.repeat(ctx, nil, "keep", t.keep)
+			t.repeat(ctx, nil, "end", t.end)
+		}
+		t.repeat(ctx, nil, "end", func(context.Context) error { return t.folder.mark(overName) })
+	}
+	select {
+	case <-ctx.Done():
+		return
+	case <-t.terminate:
+	}
+	if t.repeat(ctx, nil, "remove", t.remove) {
+		t.engine.forget(t.attempt.Name)
+	}
+}
+
+// repeat repeats a step until it succeeds, and reports whether it did. It ends with the context, and when the attempt is
+// given up.
+func (t *task) repeat(ctx context.Context, givenUp <-chan struct{}, verb string, step func(context.Context) error) bool {
+	for failed := 1; ctx.Err() == nil; failed++ {
+		err := step(ctx)
+		t.note(err)
+		if err == nil {
+			return true
+		}
+		if ctx.Err() == nil {
+			glog.Warning(cannot(verb, t.attempt.Name, err))
+		}
+		select {
+		case <-ctx.Done():
+		case <-givenUp:
+			return false
+		case <-time.After(min(retry.After(failed), longest)):
+		}
+	}
+	return false
+}
+
+func (t *task) note(err error) {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	t.trouble = err
+}
+
+// obstacle tells why the container does not start, or does not end; "" for no reason.
+func (t *task) obstacle() string {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	if t.trouble == nil {
+		return ""
+	}
+	return t.trouble.Error()
+}
+
+// start makes and starts the container. One whose keeper let the program start is never started again: time has passed
+// since the claim (JOBS-DESIGN.md 3).
+func (t *task) start(ctx context.Context) error {
+	let, err := t.folder.Exchange().ReadStart()
+	if err != nil || let != nil {
+		return err
+	}
+	running, err := t.running(ctx)
+	if errdefs.IsNotFound(err) {
+		err = t.create(ctx)
+	}
+	if err != nil || running {
+		return err
+	}
+	if _, err = t.engine.Client.ContainerStart(ctx, name(t.attempt.Name), client.ContainerStartOptions{}); err != nil {
+		return fmt.Errorf("the engine cannot start its container: %w", err)
+	}
+	return nil
+}
+
+// errForeign is the error of a container that is another's.
+var errForeign = errors.New("belongs to something else")
+
+// running reports whether the container runs. One of its name that is another's is an error.
+func (t *task) running(ctx context.Context) (bool, error) {
+	found, err := t.engine.Client.ContainerInspect(ctx, name(t.attempt.Name), client.ContainerInspectOptions{})
+	if err != nil {
+		return false, err
+	}
+	c := found.Container
+	if c.Config == nil || c.State == nil || c.Config.Labels[labelUID] != t.attempt.UID {
+		return false, fmt.Errorf("its container %s %w: remove that", name(t.attempt.Name), errForeign)
+	}
+	return c.State.Running, nil
+}
+
+// create makes the container, and pulls its image if the engine does not have it.
+func (t *task) create(ctx context.Context) error {
+	c, image := t.engine.Client, t.attempt.Input.Image
+	_, err := c.ImageInspect(ctx, image)
+	if errdefs.IsNotFound(err) {
+		err = pull(ctx, c, image)
+	}
+	if err != nil {
+		return fmt.Errorf("the engine cannot pull image %s: %w", image, err)
+	}
+	if _, err = c.ContainerCreate(ctx, build(t.attempt, t.folder, t.engine.Program, t.engine.Limits)); err != nil {
+		return fmt.Errorf("the engine cannot make its container: %w", err)
+	}
+	return nil
+}
+
+func pull(ctx context.Context, c *client.Client, image string) error {
+	answer, err := c.ImagePull(ctx, image, client.ImagePullOptions{})
+	if err != nil {
+		return err
+	}
+	return answer.Wait(ctx)
+}
+
+// errNoOutcome is the error of a keeper that ended too early.
+var errNoOutcome = errors.New("its keeper left no outcome")
+
+// keep runs the keeper until there is an outcome.
+func (t *task) keep(ctx context.Context) error {
+	watched, end := context.WithCancel(ctx)
+	defer end()
+	go t.watch(watched)
+	err := t.engine.Keep(ctx, t.attempt, t.folder, t.terminate)
+	outcome, problem := t.folder.Exchange().ReadOutcome()
+	switch {
+	case outcome == nil:
+		return errors.Join(err, problem, errNoOutcome)
+	case err != nil:
+		glog.Warning(cannot("keep", t.attempt.Name, err))
+	}
+	return nil
+}
+
+// watch reports the end of a container whose program was never started: the keeper would wait for it. An engine that
+// cannot be called is called again.
+func (t *task) watch(ctx context.Context) {
+	for ctx.Err() == nil {
+		err := t.vanished(ctx)
+		if err == nil {
+			return
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// vanished waits for the end of the container, and reports it where no program was started.
+func (t *task) vanished(ctx context.Context) error {
+	if err := t.wait(ctx); err != nil {
+		return err
+	}
+	started, err := t.folder.Exchange().ReadStarted()
+	if err != nil || started != nil {
+		return err
+	}
+	return t.folder.Exchange().WriteEnded(exchange.Ended{
+		Code: contract.Refused, Message: "its container ended before its program was started: docker logs " + name(t.attempt.Name),
+	})
+}
+
+// wait waits until the container does not run.
+func (t *task) wait(ctx context.Context) error {
+	w := t.engine.Client.ContainerWait(ctx, name(t.attempt.Name), client.ContainerWaitOptions{})
+	select {
+	case <-w.Result:
+		return nil
+	case err := <-w.Error:
+		return ended(err)
+	}
+}
+
+// end waits for the end of a container that has its outcome, and kills it if that does not come.
+func (t *task) end(ctx context.Context) error {
+	bounded, cancel := context.WithTimeout(ctx, settle)
+	defer cancel()
+	if err := t.wait(bounded); bounded.Err() == nil || ctx.Err() != nil {
+		return err
+	}
+	_, err := t.engine.Client.ContainerKill(ctx, name(t.attempt.Name), client.ContainerKillOptions{Signal: "SIGKILL"})
+	if err != nil && !errdefs.IsConflict(err) { // a conflict: it has ended meanwhile
+		return ended(err)
+	}
+	return t.wait(ctx)
+}
+
+// remove removes container and folder. A container of its name that is another's stays.
+func (t *task) remove(ctx context.Context) error {
+	_, err := t.running(ctx)
+	if err == nil {
+		options := client.ContainerRemoveOptions{Force: true, RemoveVolumes: true}
+		_, err = t.engine.Client.ContainerRemove(ctx, name(t.attempt.Name), options)
+	}
+	if ended(err) != nil && !errors.Is(err, errForeign) {
+		return err
+	}
+	return t.folder.remove()
+}
+
+// ended returns no error for a container that does not exist.
+func ended(err error) error {
+	if errdefs.IsNotFound(err) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,111 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// script starts the engine as the first process of its namespaces.
+const script = `
+mount --make-rprivate /
+mount -t proc proc /proc
+umount -l /sys/fs/cgroup/unified 2>/dev/null || true
+mount -t tmpfs tmpfs /run
+ip link set lo up
+exec dockerd --data-root "$1/data" --exec-root /run/docker --pidfile /run/docker.pid --host "unix://$1/docker.sock" --group "$2" \
+  --iptables=false --ip6tables=false --cgroup-parent "$3" --log-level warn`
+
+// patience is how long the engine may take to start on a loaded machine.
+const patience = 2 * time.Minute
+
+// engine is a Docker engine that runs.
+type engine struct {
+	folder string
+	group  int
+	cmd    *exec.Cmd
+}
+
+// socket returns the file by which the engine is called.
+func (e *engine) socket() string { return filepath.Join(e.folder, "docker.sock") }
+
+// parent and a PID name the control group of an engine's containers.
+const parent = "orcon-docker-"
+
+func cgroups(pid int) string { return parent + strconv.Itoa(pid) }
+
+// start starts the engine, with what an earlier one has left in the folder. It ends with the thread that calls.
+func (e *engine) start(ctx context.Context) error {
+	log, err := os.OpenFile(filepath.Join(e.folder, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close()         //nolint:errcheck // the engine has it
+	_ = os.Remove(e.socket()) // of an engine that was killed
+	e.cmd = exec.Command("/bin/sh", "-ec", script, "engine", e.folder, strconv.Itoa(e.group), "/"+cgroups(os.Getpid()))
+	e.cmd.Stdout, e.cmd.Stderr = log, log
+	e.cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWNET | syscall.CLONE_NEWPID | syscall.CLONE_NEWUTS, Pdeathsig: syscall.SIGKILL,
+	}
+	if err := e.cmd.Start(); err != nil {
+		return fmt.Errorf("cannot start dockerd: %w", err)
+	}
+	bounded, end := context.WithTimeout(ctx, patience)
+	defer end()
+	for !e.answers(bounded) {
+		select {
+		case <-bounded.Done():
+			text, _ := os.ReadFile(log.Name())
+			return fmt.Errorf("dockerd does not answer: %w: …%s", bounded.Err(), text[max(0, len(text)-2000):])
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	return nil
+}
+
+// answers reports whether the engine accepts connections.
+func (e *engine) answers(ctx context.Context) bool {
+	c, err := (&net.Dialer{}).DialContext(ctx, "unix", e.socket())
+	if err != nil {
+		return false
+	}
+	return c.Close() == nil
+}
+
+// kill ends the engine and its containers, as the end of a machine does.
+func (e *engine) kill() {
+	_ = e.cmd.Process.Kill() // it may have ended
+	_ = e.cmd.Wait()
+}
+
+// sweep removes the control groups of engines whose tests have ended; pid counts as one of them.
+func sweep(pid int) {
+	hybrid, _ := filepath.Glob("/sys/fs/cgroup/*/" + parent + "*")
+	unified, _ := filepath.Glob("/sys/fs/cgroup/" + parent + "*")
+	for _, one := range append(hybrid, unified...) {
+		of, err := strconv.Atoi(strings.TrimPrefix(filepath.Base(one), parent))
+		if err != nil || of != pid && !errors.Is(syscall.Kill(of, 0), syscall.ESRCH) {
+			continue
+		}
+		var folders []string
+		_ = filepath.WalkDir(one, func(path string, d fs.DirEntry, err error) error {
+			if err == nil && d.IsDir() {
+				folders = append(folders, path)
+			}
+			return nil
+		})
+		for _, folder := range slices.Backward(folders) {
+			_ = os.Remove(folder) // one that is in use stays
+		}
+	}
+}
