@@ -321,8 +321,7 @@ type BundleDeploymentStatus struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	Sources []string `json:"sources,omitempty"`
-	// notes are what is left out of the content or read otherwise than its author meant, such as hooks of a chart that
-	// never run here; at most 20.
+	// notes list what is left out of the content, such as hooks of a chart that never run here; at most 20.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=20
