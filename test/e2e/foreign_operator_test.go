@@ -54,7 +54,8 @@ func operates(t *testing.T, c *controlplane.Cluster) {
 func (f chart) rendered(t *testing.T, program string) []domain.Object {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), program, "render", f.unpack(t, f.Module), "--name", "gatekeeper", "-n", "operators", "--set",
-		"disableAudit=true,replicas=1,controllerManager.disableCertRotation=true,resourceQuota=false,upgradeCRDs.enabled=false")
+		"disableAudit=true,controllerManager.disableGenerateOperation=false,"+
+			"replicas=1,controllerManager.disableCertRotation=true,resourceQuota=false,upgradeCRDs.enabled=false")
 	text, err := command.Output()
 	require.NoError(t, err)
 	var all []domain.Object
