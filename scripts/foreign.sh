@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs charts of others on a node, with the programs of their authors: each is upgraded, rolled back and
-# uninstalled (docs/reference/charts-tried.md). About six minutes on two cores, and root; the first run, which compiles
-# the programs, takes some more.
+# uninstalled (docs/reference/charts-tried.md). It needs root; the first run, which compiles the programs,
+# takes some minutes more.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
