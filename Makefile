@@ -1,6 +1,6 @@
 # A short menu: each target is one script or one go command.
 .DEFAULT_GOAL := help
-.PHONY: help build images release test demo lint generate cluster bench fuzz chaos clean
+.PHONY: help build images release test demo lint generate cluster bench fuzz chaos foreign clean
 
 help: ## This menu
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -37,6 +37,9 @@ fuzz: ## Run every fuzz target (TIME=60s each)
 
 chaos: ## Kill and cut off what runs, under load (SEED=7 MINUTES=10, or STORY=jobs RUNS=1000)
 	scripts/chaos.sh '$(or $(SEED),1)' '$(or $(MINUTES),10)'
+
+foreign: ## Install all charts of others on a node (docs/reference/charts-tried.md)
+	scripts/foreign.sh
 
 clean: ## Remove bin/ and dist/
 	rm -rf bin dist

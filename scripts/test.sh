@@ -137,6 +137,7 @@ ready_for_pods() {
   has test/e2e
   [ "$(id -u)" -eq 0 ] || die "real pods need root" "run 'sudo make test', or only the other stages: scripts/test.sh unit lint generated arch cluster images integration"
   built
+  [ -x bin/gatekeeper ] || test/foreign/programs/build.sh gatekeeper
   packages busybox:busybox-static openssl:openssl mmdebstrap:mmdebstrap
 }
 

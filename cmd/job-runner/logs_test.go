@@ -33,7 +33,7 @@ func TestLogsAreRestored(t *testing.T) {
 			"/logs/sub/a": func(text string) { assert.Equal(t, tc.want, text, run) },
 			"/logs/large": func(text string) { assert.Len(t, text, tc.size, run) },
 		} {
-			r, err := logs.NewReader(b.store, logs.Attempt{Workspace: "w", Fence: b.Workspace("w").Last.Fence}, name)
+			r, err := logs.NewReader(b.Store, logs.Attempt{Workspace: "w", Fence: b.Workspace("w").Last.Fence}, name)
 			require.NoError(t, err)
 			var all []byte
 			for piece, err := range r.Pieces(t.Context()) {

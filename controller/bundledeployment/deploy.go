@@ -25,6 +25,7 @@ type deploying struct {
 // deploy carries the contents out until something stops it, which it returns.
 func (j deploying) deploy(ctx context.Context) (*domain.Stop, error) {
 	j.deployment.Status.Sources, j.deployment.Status.Plan = j.resolved, nil
+	j.deployment.Status.Notes = convert.FromNotes(j.notes)
 	if !j.supersedes() {
 		if stop, err := j.run(ctx); stop != nil || err != nil || j.engine.Unfinished() {
 			return stop, err

@@ -28,6 +28,8 @@ type contents struct {
 	manifest string
 	// resolved are the references with the digests that they have turned out to mean.
 	resolved []string
+	// notes are those of the content.
+	notes []string
 	// sequence is nil where it is not needed.
 	sequence domain.Sequence
 }
@@ -59,7 +61,7 @@ func (j sourcing) source(ctx context.Context) (contents, *domain.Stop) {
 	fetch.Fetch = func(ctx context.Context) (*content.Fetched, error) {
 		return j.Contents.Fetch(ctx, sources, j.world.Files)
 	}
-	fetch.Render = func(ctx context.Context, f *content.Fetched) ([]byte, error) {
+	fetch.Render = func(ctx context.Context, f *content.Fetched) (content.Output, error) {
 		return j.Contents.Render(ctx, f, options)
 	}
 	var r supply.Result
@@ -75,6 +77,7 @@ func (j sourcing) source(ctx context.Context) (contents, *domain.Stop) {
 		if c, err = j.arrange(r.Objects, options.Secret()); err != nil {
 			return contents{}, stopAt(domain.Rendered, "RenderFailed", err)
 		}
+		c.notes = r.Notes
 	}
 	c.resolved = nil
 	for _, one := range r.Resolved {

@@ -197,8 +197,16 @@ func (i *Isolated) fetch(ctx context.Context, s Source) (*packed, string, error)
 	return file, a.Digest, nil
 }
 
-// Render has a process render content, and returns the objects for Decode.
-func (i *Isolated) Render(ctx context.Context, f *Fetched, o Options) ([]byte, error) {
+// Output is what content renders to.
+type Output struct {
+	// Objects are for Decode.
+	Objects []byte
+	// Notes are those of Rendered.
+	Notes []string
+}
+
+// Render has a process render content.
+func (i *Isolated) Render(ctx context.Context, f *Fetched, o Options) (Output, error) {
 	r := renderRequest{Options: o}
 	var archives []io.Reader
 	for _, l := range f.layers {
@@ -206,14 +214,14 @@ func (i *Isolated) Render(ctx context.Context, f *Fetched, o Options) ([]byte, e
 		archives = append(archives, io.NewSectionReader(l.file, 0, l.size))
 	}
 	var objects bytes.Buffer
-	_, err := ask(ctx, i.Rendering, request{Render: &r}, &objects, archives...)
+	a, err := ask(ctx, i.Rendering, request{Render: &r}, &objects, archives...)
 	switch {
 	case Exceeded(err):
-		return nil, fmt.Errorf("cannot render: %w", err)
+		return Output{}, fmt.Errorf("cannot render: %w", err)
 	case err != nil:
-		return nil, err
+		return Output{}, err
 	}
-	return objects.Bytes(), nil
+	return Output{Objects: objects.Bytes(), Notes: a.Notes}, nil
 }
 
 // Decode returns the objects that Render returned.

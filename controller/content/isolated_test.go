@@ -93,9 +93,9 @@ func TestIsolated(t *testing.T) {
 	assert.Equal(t, digest, f.Resolved[1].Digest)
 	assert.Equal(t, 2, d.fetches)
 	assert.Len(t, d.left(), 1)
-	text, err := d.Render(t.Context(), f, Options{Path: "more"})
+	out, err := d.Render(t.Context(), f, Options{Path: "more"})
 	require.NoError(t, err)
-	objects, err := Decode(text)
+	objects, err := Decode(out.Objects)
 	require.NoError(t, err)
 	require.Len(t, objects, 1)
 	assert.Equal(t, "b", objects[0].ID().Name)
@@ -108,9 +108,9 @@ func TestIsolated(t *testing.T) {
 	assert.NotEqual(t, f.Digest(), d.fetch(pinned, tracked).Digest(), "where it is laid counts")
 	maps := d.fetch(Source{Reference: bundle.Reference{Origin: bundle.ConfigMaps, Location: "one,two"}})
 	assert.Equal(t, 4, d.fetches, "objects of the cluster are read by this process")
-	text, err = d.Render(t.Context(), maps, Options{})
+	out, err = d.Render(t.Context(), maps, Options{})
 	require.NoError(t, err)
-	assert.Contains(t, string(text), `"ConfigMap"`)
+	assert.Contains(t, string(out.Objects), `"ConfigMap"`)
 	assert.Len(t, d.left(), 1)
 }
 

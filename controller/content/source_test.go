@@ -65,9 +65,9 @@ func TestIsolatedCacheIsVerified(t *testing.T) {
 			again := d.fetch(s)
 			assert.Equal(t, 2, d.fetches)
 			assert.Equal(t, first.Digest(), again.Digest())
-			text, err := d.Render(t.Context(), again, Options{})
+			out, err := d.Render(t.Context(), again, Options{})
 			require.NoError(t, err)
-			assert.Contains(t, string(text), "ConfigMap")
+			assert.Contains(t, string(out.Objects), "ConfigMap")
 		})
 	}
 }
@@ -110,9 +110,9 @@ func TestIsolatedLayers(t *testing.T) {
 	require.ErrorContains(t, err, `"a" is a file, not a folder`)
 	folder.Destination = "other"
 	f = d.fetch(file, folder)
-	text, err := d.Render(t.Context(), f, Options{Path: "other"})
+	out, err := d.Render(t.Context(), f, Options{Path: "other"})
 	require.NoError(t, err)
-	assert.Contains(t, string(text), "ConfigMap")
+	assert.Contains(t, string(out.Objects), "ConfigMap")
 
 	large := d.serve("b", strings.Repeat("x", bundle.MaxBytes-4096))
 	_, err = d.Fetch(t.Context(), []Source{large, large}, d.configMaps)
@@ -144,9 +144,9 @@ func TestIsolatedOptions(t *testing.T) {
 	}
 	for label, tc := range tests {
 		t.Run(label, func(t *testing.T) {
-			text, err := d.Render(t.Context(), f, tc.options)
+			out, err := d.Render(t.Context(), f, tc.options)
 			require.NoError(t, err)
-			objects, err := Decode(text)
+			objects, err := Decode(out.Objects)
 			require.NoError(t, err)
 			written, err := objects[0].Canonical()
 			require.NoError(t, err)
@@ -199,13 +199,13 @@ func TestIsolatedFormats(t *testing.T) {
 				require.NoError(t, tree.Add(name, bundle.File{Content: []byte(text)}))
 			}
 			here, wrong := Render(t.Context(), tree, Options{Namespace: "shop"})
-			text, err := d.Render(t.Context(), d.fetch(sources...), Options{Namespace: "shop"})
+			out, err := d.Render(t.Context(), d.fetch(sources...), Options{Namespace: "shop"})
 			if wrong != nil {
 				require.EqualError(t, err, wrong.Error(), tc.why)
 				return
 			}
 			require.NoError(t, err, tc.why)
-			objects, err := Decode(text)
+			objects, err := Decode(out.Objects)
 			require.NoError(t, err, tc.why)
 			assert.Equal(t, here.Objects, objects, tc.why)
 		})

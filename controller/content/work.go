@@ -50,11 +50,11 @@ func (r request) answer(ctx context.Context, in io.Reader) (a outcome, body func
 		}
 		return outcome{Digest: digest}, func(out io.Writer) error { return archive.Pack(out, &tree) }
 	case r.Render != nil:
-		text, err := r.Render.render(ctx, in)
+		text, notes, err := r.Render.render(ctx, in)
 		if err != nil {
 			return failed(err), nil
 		}
-		return outcome{}, func(out io.Writer) error {
+		return outcome{Notes: notes}, func(out io.Writer) error {
 			_, err := out.Write(text)
 			return err
 		}
@@ -70,22 +70,23 @@ func (r *fetchRequest) fetch(ctx context.Context) (bundle.Tree, string, error) {
 	return f.folder(ctx, r.Source)
 }
 
-func (r *renderRequest) render(ctx context.Context, in io.Reader) ([]byte, error) {
+func (r *renderRequest) render(ctx context.Context, in io.Reader) (objects []byte, notes []string, err error) {
 	var layers []bundle.Layer
 	for _, head := range r.Layers {
 		layer := bundle.Layer{Destination: head.Destination}
 		if err := archive.Untar(io.LimitReader(in, head.Size), layer.Tree.Add); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		layers = append(layers, layer)
 	}
 	tree, err := bundle.Overlay(layers...)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	rendered, err := Render(ctx, tree, r.Options)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return plain.Encode(rendered.Objects)
+	objects, err = plain.Encode(rendered.Objects)
+	return objects, rendered.Notes, err
 }

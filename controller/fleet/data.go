@@ -117,8 +117,9 @@ func (f *feed) data(ctx context.Context) (known, *integrationset.Stop) {
 	r, pending, err := f.pool.Order(ctx, f.name(), supply.Work{
 		Input: input, Source: input,
 		Fetch: func(ctx context.Context) (*content.Fetched, error) { return f.Contents.Fetch(ctx, sources, files) },
-		Render: func(_ context.Context, got *content.Fetched) ([]byte, error) {
-			return pack(got, spec.Data.Path, spec.Chart.Path)
+		Render: func(_ context.Context, got *content.Fetched) (content.Output, error) {
+			objects, err := pack(got, spec.Data.Path, spec.Chart.Path)
+			return content.Output{Objects: objects}, err
 		},
 	}, f.Now())
 	f.memory.fetching = err == nil && !pending.IsZero()

@@ -116,8 +116,8 @@ func (i *images) order(ctx context.Context, ref domain.ImageRef) (commit string,
 		Fetch: func(ctx context.Context) (*content.Fetched, error) {
 			return i.Contents.Fetch(ctx, []content.Source{source}, nil)
 		},
-		Render: func(_ context.Context, got *content.Fetched) ([]byte, error) {
-			return []byte(got.Resolved[0].Digest), nil
+		Render: func(_ context.Context, got *content.Fetched) (content.Output, error) {
+			return content.Output{Objects: []byte(got.Resolved[0].Digest)}, nil
 		},
 	}, i.Now())
 	return string(found.Objects), !began.IsZero(), err

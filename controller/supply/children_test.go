@@ -202,7 +202,7 @@ func TestLargeBundles(t *testing.T) {
 				defer look()
 				return i.Fetch(ctx, sources, nil)
 			},
-			Render: func(ctx context.Context, f *content.Fetched) ([]byte, error) {
+			Render: func(ctx context.Context, f *content.Fetched) (content.Output, error) {
 				defer look()
 				return i.Render(ctx, f, content.Options{})
 			},

@@ -76,8 +76,9 @@ type fetching struct {
 
 // Result is contents as a process has written them. Of content that was known there are no objects.
 type Result struct {
+	content.Output
+
 	Content  Digest
-	Objects  []byte
 	Resolved []domain.Reference
 }
 
@@ -97,7 +98,7 @@ type Work struct {
 	// Known is the content that need not be rendered again; zero for none.
 	Known  Digest
 	Fetch  func(context.Context) (*content.Fetched, error)
-	Render func(context.Context, *content.Fetched) ([]byte, error)
+	Render func(context.Context, *content.Fetched) (content.Output, error)
 }
 
 // Order returns the contents of a deployment. If they take longer than a moment, pending is the time of the order,
@@ -235,21 +236,21 @@ func (p *Pool) find(ctx context.Context, namespace string, w Work) (Result, erro
 		return r, nil
 	}
 	var err error
-	if r.Objects, err = p.render(ctx, namespace, w, f.content); err != nil {
+	if r.Output, err = p.render(ctx, namespace, w, f.content); err != nil {
 		return Result{}, err
 	}
 	return r, nil
 }
 
 // render renders content when its turn comes.
-func (p *Pool) render(ctx context.Context, namespace string, w Work, found *content.Fetched) ([]byte, error) {
+func (p *Pool) render(ctx context.Context, namespace string, w Work, found *content.Fetched) (content.Output, error) {
 	job := queue.Job{Namespace: namespace, Task: queue.Render}
 	if err := p.places.enter(ctx, job); err != nil {
-		return nil, err
+		return content.Output{}, err
 	}
-	objects, err := w.Render(ctx, found)
-	p.places.leave(job, int64(len(objects)))
-	return objects, err
+	out, err := w.Render(ctx, found)
+	p.places.leave(job, int64(len(out.Objects)))
+	return out, err
 }
 
 // join returns the fetch that all orders of a source share. It ends when no order waits for it.

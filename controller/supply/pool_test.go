@@ -42,7 +42,9 @@ func (a *answering) work(input, source string) Work {
 				return nil, context.Cause(ctx)
 			}
 		},
-		Render: func(context.Context, *content.Fetched) ([]byte, error) { return []byte(input), nil },
+		Render: func(context.Context, *content.Fetched) (content.Output, error) {
+			return content.Output{Objects: []byte(input)}, nil
+		},
 	}
 }
 
@@ -250,7 +252,7 @@ func TestFailuresAreToldApart(t *testing.T) {
 
 	w = newAnswering().work("y", "y")
 	w.Fetch = func(context.Context) (*content.Fetched, error) { return &content.Fetched{}, nil }
-	w.Render = func(context.Context, *content.Fetched) ([]byte, error) { return nil, broken }
+	w.Render = func(context.Context, *content.Fetched) (content.Output, error) { return content.Output{}, broken }
 	_, _, err = p.Order(t.Context(), named(2), w, time.Unix(0, 0))
 	require.ErrorIs(t, err, broken)
 	assert.NotErrorAs(t, err, &fetching)

@@ -53,6 +53,7 @@ func Order(objects []Object, canaries ...string) (Sequence, error) {
 		return nil, err
 	}
 	g.derive()
+	g.advance()
 	g.precede(canaries)
 	if err := g.settle(); err != nil {
 		return nil, err

@@ -116,7 +116,7 @@ func (e *kubejobs) inflict(f conformance.Fault, name string) error {
 	switch f {
 	case conformance.Kill:
 		id := e.kubectl("get", "pods", "-l", "job.orcon.tengu.io/run="+name, "-o", "jsonpath={.items[0].status.containerStatuses[0].containerID}")
-		e.ctr("tasks", "kill", "--signal", "SIGKILL", strings.TrimPrefix(id, "containerd://"))
+		e.ctr(e.Dir, "tasks", "kill", "--signal", "SIGKILL", strings.TrimPrefix(id, "containerd://"))
 		return nil
 	case conformance.CancelLate:
 		if out, err := inside("release"); err != nil {

@@ -198,19 +198,23 @@ func (w *world) byDigest(image string) string {
 	w.t.Helper()
 	name, _, _ := strings.Cut(image, ":")
 	for n := range len(w.Nodes) {
-		socket := filepath.Join(w.Dir, map[bool]string{true: fmt.Sprintf("n%d", n+1)}[n > 0], "containerd.sock")
-		run := func(args ...string) string {
-			out, err := exec.CommandContext(w.t.Context(), "ctr", append([]string{"-a", socket, "-n", "k8s.io", "images"}, args...)...).CombinedOutput()
-			require.NoError(w.t, err, string(out))
-			return string(out)
-		}
-		lines := strings.Split(strings.TrimSpace(run("ls", "name=="+image)), "\n")
+		node := filepath.Join(w.Dir, map[bool]string{true: fmt.Sprintf("n%d", n+1)}[n > 0])
+		lines := strings.Split(strings.TrimSpace(w.ctr(node, "images", "ls", "name=="+image)), "\n")
 		require.Len(w.t, lines, 2)
 		name, _, _ = strings.Cut(name, "@")
 		name += "@" + strings.Fields(lines[1])[2]
-		run("tag", "--force", image, name)
+		w.ctr(node, "images", "tag", "--force", image, name)
 	}
 	return name
+}
+
+// ctr calls the engine of the node that has its socket in a folder, and returns its output.
+func (w *world) ctr(node string, args ...string) string {
+	w.t.Helper()
+	all := append([]string{"-a", filepath.Join(node, "containerd.sock"), "-n", "k8s.io"}, args...)
+	out, err := exec.CommandContext(w.t.Context(), "ctr", all...).CombinedOutput()
+	require.NoError(w.t, err, string(out))
+	return string(out)
 }
 
 // begin makes a JobRun and returns its name.

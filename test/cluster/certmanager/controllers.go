@@ -28,13 +28,13 @@ import (
 const workers = 2
 
 // runControllers runs every registered controller until ctx ends, and calls
-// ready once their caches are filled.
-func runControllers(ctx context.Context, kubeconfig string, ready func()) error {
+// ready once their caches are filled. Secrets of ClusterIssuers are in namespace.
+func runControllers(ctx context.Context, kubeconfig, namespace string, ready func()) error {
 	factory, err := controller.NewContextFactory(ctx, controller.ContextOptions{
 		Kubeconfig:         kubeconfig,
 		KubernetesAPIQPS:   1000,
 		KubernetesAPIBurst: 1000,
-		IssuerOptions:      controller.IssuerOptions{ClusterResourceNamespace: "cert-manager"},
+		IssuerOptions:      controller.IssuerOptions{ClusterResourceNamespace: namespace},
 		CertificateOptions: controller.CertificateOptions{
 			CertificateRequestMinimumBackoffDuration: time.Second,
 			CertificateRequestMaximumBackoffDuration: 10 * time.Second,

@@ -4,9 +4,11 @@
 // leader election; a test runs one.
 //
 //	certmanager --kubeconfig FILE [--install-crds]
+//	certmanager controller|cainjector|webhook|startupapicheck ARG...
 //
 // It ends when standard input ends or at SIGINT or SIGTERM, and prints one
-// line, "ready", once its caches are filled.
+// line, "ready", once its caches are filled. With the name of an image of
+// cert-manager it runs in its place, in a cluster, with the arguments of its chart.
 package main
 
 import (
@@ -25,6 +27,12 @@ import (
 )
 
 func main() {
+	if len(os.Args) > 1 {
+		if run := images()[os.Args[1]]; run != nil {
+			end(deployed(run))
+			return
+		}
+	}
 	// A set of its own: controller-runtime has a flag of this name in the common one.
 	flags := flag.NewFlagSet("certmanager", flag.ExitOnError)
 	kubeconfig := flags.String("kubeconfig", os.Getenv("KUBECONFIG"), "the cluster's kubeconfig")
@@ -37,7 +45,19 @@ func main() {
 		go func() { _, _ = io.Copy(io.Discard, os.Stdin); cancel() }()
 	}
 	logs.InitLogs()
-	err := run(ctx, *kubeconfig, *install)
+	end(run(ctx, *kubeconfig, *install))
+}
+
+// deployed runs what an image of cert-manager runs.
+func deployed(run func(ctx context.Context, args []string) error) error {
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer cancel()
+	logs.InitLogs()
+	return run(ctx, os.Args[2:])
+}
+
+// end writes the logs, and exits with an error if there is one.
+func end(err error) {
 	logs.FlushLogs()
 	if err != nil && !errors.Is(err, context.Canceled) {
 		fmt.Fprintln(os.Stderr, err)
@@ -64,7 +84,7 @@ func run(ctx context.Context, kubeconfig string, install bool) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return injector.Start(ctx) })
 	group.Go(func() error {
-		return runControllers(ctx, kubeconfig, func() {
+		return runControllers(ctx, kubeconfig, "cert-manager", func() {
 			if injector.GetCache().WaitForCacheSync(ctx) {
 				fmt.Println("ready")
 			}

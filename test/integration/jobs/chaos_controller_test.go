@@ -157,8 +157,8 @@ type signs struct{ kubejobs.Renewals }
 
 // Last implements controller.Signs.
 func (s signs) Last(ctx context.Context, run string) (controller.Sign, error) {
-	fence, number, err := s.Renewals.Last(ctx, run)
-	return controller.Sign{Fence: fence, Number: number}, err
+	last, err := s.Renewals.Last(ctx, run)
+	return controller.Sign{Fence: last.Fence, Number: last.Number, Waits: last.Waits}, err
 }
 
 // callers knows keepers by their tokens.

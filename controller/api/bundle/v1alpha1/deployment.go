@@ -321,6 +321,11 @@ type BundleDeploymentStatus struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	Sources []string `json:"sources,omitempty"`
+	// notes list what is left out of the content, such as hooks of a chart that never run here; at most 20.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=20
+	Notes []string `json:"notes,omitempty"`
 	// plan is the plan that waits for approval; unset for none.
 	// +optional
 	Plan *BundlePlan `json:"plan,omitempty"`

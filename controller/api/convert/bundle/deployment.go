@@ -14,6 +14,7 @@ import (
 // The longest lists and texts of a status.
 const (
 	maxWaits   = 20
+	maxNotes   = 20
 	maxActions = 500
 	maxHeld    = 1024
 	maxObject  = 600
@@ -135,6 +136,15 @@ func SetDeployment(d *v1alpha1.BundleDeployment, s bundle.Standing, r bundle.Rec
 		status.Drift = append(status.Drift, drifted.ID.String())
 	}
 	status.Conditions = value.SetConditions(status.Conditions, s.Conditions(), d.Generation, now)
+}
+
+// FromNotes returns the notes of a content, as many as a status holds.
+func FromNotes(all []string) []string {
+	var notes []string
+	for _, note := range condition.CutList(all, maxNotes) {
+		notes = append(notes, condition.Cut(note, condition.MaxEntry))
+	}
+	return notes
 }
 
 // ForPlan returns a plan that waits for approval; revision is 0 for a deletion.

@@ -1,0 +1,51 @@
+package bundle
+
+import "cmp"
+
+// advance gives what makes a Secret that a workload reads, such as a Certificate, the phase of configuration, together
+// with what issues it: each would wait for the other else (CONTENT.md X7). An author's phase stays, and so does that of
+// kinds that the bundle itself defines, since a workload of the bundle may be what makes them work.
+func (g *graph) advance() {
+	for _, r := range g.items.Readings() {
+		g.advanceMakers(r.ID)
+	}
+}
+
+func (g *graph) advanceMakers(id ID) {
+	for i := range g.items {
+		if g.items[i].makes(id) {
+			g.advanceItem(i)
+		}
+	}
+}
+
+// advanceItem advances a custom resource, what it names as its issuer or store, and the maker of that one's authority.
+func (g *graph) advanceItem(i int) {
+	item := &g.items[i]
+	if item.Phase != CustomResources || item.Object.Annotation(PhaseKey) != "" || item.definedHere() {
+		return
+	}
+	item.Phase = Configuration
+	for field, kind := range map[string]string{"issuerRef": "Issuer", "secretStoreRef": "SecretStore"} {
+		reference := item.Object.below("spec", field)
+		issuer := ID{Group: item.ID.Group, Kind: cmp.Or(reference.Text("kind"), kind), Name: reference.Text("name")}
+		for _, issuer.Namespace = range []string{"", item.ID.Namespace} {
+			if to, there := g.places[issuer]; there {
+				g.advanceItem(to)
+			}
+		}
+	}
+	if name := item.Object.Text("spec", "ca", "secretName"); name != "" {
+		g.advanceMakers(ID{Kind: "Secret", Namespace: item.ID.Namespace, Name: name})
+	}
+}
+
+// definedHere reports whether the bundle has the definition of the item's kind.
+func (i Item) definedHere() bool {
+	for _, e := range i.After {
+		if e.To.kind() == definition {
+			return true
+		}
+	}
+	return false
+}
