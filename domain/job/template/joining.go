@@ -11,7 +11,7 @@ import (
 // joining joins a template with its type, and collects what does not fit.
 type joining struct {
 	t      Type
-	l      Template
+	l      Design
 	faults []error
 }
 
@@ -21,10 +21,10 @@ func (j *joining) fault(err error) {
 	}
 }
 
-// parameters returns the schema of what a workspace may give.
-func (j *joining) parameters() Schema {
+// parameters returns the schema of the values that a workspace may give.
+func (j *joining) parameters() Signature {
 	above := j.t.Parameters
-	open := Schema{values: maps.Clone(above.values), required: maps.Clone(above.required), shared: above.shared}
+	open := Signature{values: maps.Clone(above.values), required: maps.Clone(above.required), shared: above.shared}
 	for _, one := range slices.Sorted(maps.Keys(j.l.Fixed)) {
 		j.settle("fixed", one, j.l.Fixed[one])
 		delete(open.values, one)
@@ -68,8 +68,8 @@ func (j *joining) settle(field, one string, value any) {
 }
 
 // schema returns the values of two levels, whose names must differ.
-func (j *joining) schema(field string, above, own Schema) Schema {
-	both := Schema{
+func (j *joining) schema(field string, above, own Signature) Signature {
+	both := Signature{
 		values: join(j, field, above.values, own.values), shared: join(j, field+".$defs", above.shared, own.shared), required: map[string]bool{},
 	}
 	maps.Copy(both.required, above.required)

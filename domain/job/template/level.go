@@ -8,32 +8,33 @@ import (
 
 // Level holds what a type and a template may both give.
 type Level struct {
-	Parameters, Outputs Schema
+	Parameters, Outputs Signature
 	Actions             map[string]run.Action
 	Env                 map[string]string
 	// Exclude and Rescue are patterns as those of run.TemplateVersion.
 	Exclude, Rescue []string
-	// Safety of a template is "" for that of its type.
-	Safety job.Safety
 }
 
-// Type is what templates are made from.
+// Type describes a base that templates are made from.
 type Type struct {
 	Name string
 	Tool tooltype.Type
 	// Image is the base image, by digest.
 	Image    string
 	Contract string
+	Safety   job.Safety
 	// Path is the folder of the image that content is laid into; "" is the working directory of runs.
 	Path string
 	Level
 }
 
-// Template is content and what it changes of its type.
-type Template struct {
+// Design is content and the changes that it makes to its type.
+type Design struct {
 	Name string
 	// Fixed are values of parameters of the type that no workspace changes, Defaults those that count unless a workspace
 	// gives another one. All other parameters are exposed to workspaces.
 	Fixed, Defaults map[string]any
+	// Safety is "" for that of the type.
+	Safety job.Safety
 	Level
 }

@@ -13,9 +13,9 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/spelling"
 )
 
-// Schema describes named values, each by a JSON Schema of its own, so that the schemas of two levels can be joined. The
+// Signature describes named values, each by a JSON Schema of its own, so that the schemas of two levels can be joined. The
 // zero value has none.
-type Schema struct {
+type Signature struct {
 	// values are the schemas by name.
 	values map[string]map[string]any
 	// required are the names of values without which nothing is run.
@@ -53,39 +53,39 @@ type object struct {
 }
 
 // ParseSchema reads a schema of an object; no text is the zero value. Errors name the value and the cure.
-func ParseSchema(text []byte) (Schema, error) {
+func ParseSchema(text []byte) (Signature, error) {
 	if len(strings.TrimSpace(string(text))) == 0 {
-		return Schema{}, nil
+		return Signature{}, nil
 	}
 	if _, err := run.ParseSchema(text); err != nil {
-		return Schema{}, err
+		return Signature{}, err
 	}
 	var keywords map[string]json.RawMessage
 	if err := json.Unmarshal(text, &keywords); err != nil {
-		return Schema{}, errors.New("it is not an object: write {type: object, properties: {NAME: {type: TYPE}}}")
+		return Signature{}, errors.New("it is not an object: write {type: object, properties: {NAME: {type: TYPE}}}")
 	}
 	for _, keyword := range slices.Sorted(maps.Keys(keywords)) {
 		if !joined[keyword] {
-			return Schema{}, fmt.Errorf("keyword %q beside properties cannot be joined with that of another level: move it into a property%s",
+			return Signature{}, fmt.Errorf("keyword %q beside properties cannot be joined with that of another level: move it into a property%s",
 				keyword, suggestion(keyword, slices.Sorted(maps.Keys(joined))))
 		}
 	}
 	var o object
 	if err := decode(text, &o); err != nil {
-		return Schema{}, fmt.Errorf("it cannot be read: %w", err)
+		return Signature{}, fmt.Errorf("it cannot be read: %w", err)
 	}
 	if o.Other != nil && *o.Other {
-		return Schema{}, errors.New("additionalProperties is true: remove it, since only named values reach a run")
+		return Signature{}, errors.New("additionalProperties is true: remove it, since only named values reach a run")
 	}
 	if o.Type != nil && o.Type != "object" {
-		return Schema{}, fmt.Errorf("its type is %v: values have names, so write object", o.Type)
+		return Signature{}, fmt.Errorf("its type is %v: values have names, so write object", o.Type)
 	}
 	return o.schema()
 }
 
 // schema returns the values of an object.
-func (o object) schema() (Schema, error) {
-	s := Schema{values: map[string]map[string]any{}, required: map[string]bool{}, shared: o.Shared}
+func (o object) schema() (Signature, error) {
+	s := Signature{values: map[string]map[string]any{}, required: map[string]bool{}, shared: o.Shared}
 	var faults []error
 	for _, one := range slices.Sorted(maps.Keys(o.Properties)) {
 		var value map[string]any
@@ -114,7 +114,7 @@ func (o object) schema() (Schema, error) {
 }
 
 // check returns what is wrong with the keywords of one value that Orcon reads.
-func (s Schema) check(one string) error {
+func (s Signature) check(one string) error {
 	value := s.values[one]
 	mark, marked := value[keySensitive]
 	if _, is := mark.(bool); marked && !is {
@@ -122,7 +122,8 @@ func (s Schema) check(one string) error {
 	}
 	for _, keyword := range slices.Sorted(maps.Keys(value)) {
 		if keyword != keySensitive && hides(keyword, value[keyword]) {
-			return fmt.Errorf("properties.%s.%s has a part that is sensitive: mark the whole of %[1]s, which reaches a run as one file", one, keyword)
+			return fmt.Errorf("properties.%s.%s has a part that is sensitive: mark the whole of %[1]s, which is one file of a run",
+				one, keyword)
 		}
 	}
 	fallback, given := value[keyDefault]
@@ -156,7 +157,7 @@ func hides(keyword string, value any) bool {
 }
 
 // fits returns why a value cannot be that of a name.
-func (s Schema) fits(one string, value any) error {
+func (s Signature) fits(one string, value any) error {
 	s.required = nil
 	compiled, err := run.ParseSchema([]byte(s.String()))
 	if err != nil {
@@ -166,17 +167,17 @@ func (s Schema) fits(one string, value any) error {
 }
 
 // Names returns the names of the values, sorted.
-func (s Schema) Names() []string { return slices.Sorted(maps.Keys(s.values)) }
+func (s Signature) Names() []string { return slices.Sorted(maps.Keys(s.values)) }
 
 // Sensitive returns the names of the values that reach a run as files, sorted.
-func (s Schema) Sensitive() []string {
+func (s Signature) Sensitive() []string {
 	return slices.DeleteFunc(s.Names(), func(one string) bool { return !s.sensitive(one) })
 }
 
-func (s Schema) sensitive(one string) bool { return s.values[one][keySensitive] == true }
+func (s Signature) sensitive(one string) bool { return s.values[one][keySensitive] == true }
 
 // String returns the schema as JSON, which ParseSchema reads as the same one. Equal schemas have equal texts.
-func (s Schema) String() string {
+func (s Signature) String() string {
 	whole := map[string]any{"type": "object", "additionalProperties": false}
 	if len(s.values) > 0 {
 		whole["properties"] = s.values
@@ -195,7 +196,7 @@ func (s Schema) String() string {
 }
 
 // MarshalText implements encoding.TextMarshaler.
-func (s Schema) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+func (s Signature) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // decode reads JSON; numbers keep all their digits.
 func decode(text []byte, into any) error {

@@ -19,7 +19,7 @@ var (
 	// ErrType is wrapped where the type is not there.
 	ErrType = errors.New("the type is missing")
 	// ErrSource is wrapped where the content cannot be fetched.
-	ErrSource = errors.New("the content cannot be had")
+	ErrSource = errors.New("the content is not available")
 	// ErrRefused is wrapped where type, template and content do not fit.
 	ErrRefused = errors.New("the template cannot be used")
 )
@@ -63,7 +63,8 @@ func Meanings() []condition.Meaning {
 			Cure: "create what the message names, or correct spec.build.type"},
 		{Type: condition.Stalled, Reason: steps[ErrSource], Means: "its content cannot be fetched",
 			Cure: "do as the message advises: it is tried again each minute"},
-		{Type: condition.Stalled, Reason: steps[ErrRefused], Means: "type, template and content do not fit", Cure: "correct what the message names"},
+		{Type: condition.Stalled, Reason: steps[ErrRefused], Means: "type, template and content do not fit",
+			Cure: "correct what the message names"},
 		{Type: condition.Stalled, Reason: reasonFailed, Means: "its image cannot be built or pushed",
 			Cure: "see that the controller may read the type's image and push to the registry: it is tried again each minute"},
 	}

@@ -21,7 +21,7 @@ const (
 )
 
 // schema reads a schema that is right.
-func schema(t require.TestingT, text string) template.Schema {
+func schema(t require.TestingT, text string) template.Signature {
 	s, err := template.ParseSchema([]byte(text))
 	require.NoError(t, err)
 	return s
@@ -30,27 +30,27 @@ func schema(t require.TestingT, text string) template.Schema {
 // parent returns a type with each sort of parameter.
 func parent(t require.TestingT) template.Type {
 	return template.Type{
-		Name: "tofu", Tool: tooltype.OpenTofu, Image: base, Contract: run.Contract,
+		Name: "tofu", Tool: tooltype.OpenTofu, Image: base, Contract: run.Contract, Safety: job.Idempotent,
 		Level: template.Level{
 			Parameters: schema(t, `{"type": "object", "required": ["region", "token", "zone"], "$defs": {"zone": {"enum": ["a", "b"]}}, "properties": {
 				"region": {"type": "string"}, "size": {"type": "integer", "minimum": 1, "default": 2},
 				"zone": {"$ref": "#/$defs/zone"}, "token": {"type": "string", "sensitive": true}}}`),
 			Outputs: schema(t, `{"properties": {"address": {"type": "string"}}}`),
 			Actions: map[string]run.Action{"deploy": {Entrypoint: []string{"/bin/tofu"}, Args: []string{"apply"}}},
-			Env:     map[string]string{"TF_CLI_ARGS": "-no-color"}, Exclude: []string{".terraform/"}, Safety: job.Idempotent,
+			Env:     map[string]string{"TF_CLI_ARGS": "-no-color"}, Exclude: []string{".terraform/"},
 		},
 	}
 }
 
-func child(t require.TestingT) template.Template {
-	return template.Template{
+func child(t require.TestingT) template.Design {
+	return template.Design{
 		Name:  "web",
-		Fixed: map[string]any{"region": "eu"}, Defaults: map[string]any{"zone": "b"},
+		Fixed: map[string]any{"region": "eu"}, Defaults: map[string]any{"zone": "b"}, Safety: job.Exclusive,
 		Level: template.Level{
 			Parameters: schema(t, `{"required": ["host"], "properties": {"host": {"type": "string"}}}`),
 			Outputs:    schema(t, `{"properties": {"url": {}}}`),
 			Actions:    map[string]run.Action{"check": {Entrypoint: []string{"/bin/tofu"}, Args: []string{"plan"}}},
-			Env:        map[string]string{"DEBUG": "1"}, Exclude: []string{"cache/", ".terraform/"}, Safety: job.Exclusive,
+			Env:        map[string]string{"DEBUG": "1"}, Exclude: []string{"cache/", ".terraform/"},
 		},
 	}
 }
@@ -91,44 +91,44 @@ func TestFreeze(t *testing.T) {
 func TestFreezeRefuses(t *testing.T) {
 	tests := map[string]struct {
 		why, want string
-		change    func(p *template.Type, c *template.Template)
+		change    func(p *template.Type, c *template.Design)
 	}{
 		"Unknown": {why: "a slip", want: `fixed: type tofu has no parameter "regoin" (did you mean "region"?)`,
-			change: func(_ *template.Type, c *template.Template) { c.Fixed = map[string]any{"regoin": "eu"} }},
+			change: func(_ *template.Type, c *template.Design) { c.Fixed = map[string]any{"regoin": "eu"} }},
 		"Both": {why: "which counts?", want: "defaults: region is fixed too: remove one",
-			change: func(_ *template.Type, c *template.Template) { c.Defaults["region"] = "us" }},
+			change: func(_ *template.Type, c *template.Design) { c.Defaults["region"] = "us" }},
 		"Misfit": {why: "each run would be refused", want: `defaults: parameter "zone" does not fit`,
-			change: func(_ *template.Type, c *template.Template) { c.Defaults["zone"] = "c" }},
+			change: func(_ *template.Type, c *template.Design) { c.Defaults["zone"] = "c" }},
 		"Secret": {why: "viewers read templates", want: "fixed: token is sensitive",
-			change: func(_ *template.Type, c *template.Template) { c.Fixed["token"] = "x" }},
+			change: func(_ *template.Type, c *template.Design) { c.Fixed["token"] = "x" }},
 		"Own": {why: "which counts?", want: "parameters: type tofu has size too: rename that of the template",
-			change: func(_ *template.Type, c *template.Template) { c.Parameters = schema(t, `{"properties": {"size": {}}}`) }},
+			change: func(_ *template.Type, c *template.Design) { c.Parameters = schema(t, `{"properties": {"size": {}}}`) }},
 		"OwnFixed": {why: "it looks free", want: "parameters: type tofu has region too",
-			change: func(_ *template.Type, c *template.Template) {
+			change: func(_ *template.Type, c *template.Design) {
 				c.Parameters = schema(t, `{"properties": {"region": {}}}`)
 			}},
 		"Shared": {why: "one would be taken for the other", want: "parameters.$defs: type tofu has zone too",
-			change: func(_ *template.Type, c *template.Template) { c.Parameters = schema(t, `{"$defs": {"zone": {}}}`) }},
+			change: func(_ *template.Type, c *template.Design) { c.Parameters = schema(t, `{"$defs": {"zone": {}}}`) }},
 		"Output": {why: "one would be lost", want: "outputs: type tofu has address too",
-			change: func(_ *template.Type, c *template.Template) { c.Outputs = schema(t, `{"properties": {"address": {}}}`) }},
+			change: func(_ *template.Type, c *template.Design) { c.Outputs = schema(t, `{"properties": {"address": {}}}`) }},
 		"Action": {why: "the type says what deploy is", want: "actions: type tofu has deploy too",
-			change: func(_ *template.Type, c *template.Template) {
+			change: func(_ *template.Type, c *template.Design) {
 				c.Actions["deploy"] = run.Action{Entrypoint: []string{"/x"}}
 			}},
 		"Env": {why: "as an action", want: "env: type tofu has TF_CLI_ARGS too",
-			change: func(_ *template.Type, c *template.Template) { c.Env["TF_CLI_ARGS"] = "" }},
+			change: func(_ *template.Type, c *template.Design) { c.Env["TF_CLI_ARGS"] = "" }},
 		"Reserved": {why: "the contract sets it", want: "env: variable ORCON_RUN belongs to Orcon",
-			change: func(_ *template.Type, c *template.Template) { c.Env["ORCON_RUN"] = "" }},
+			change: func(_ *template.Type, c *template.Design) { c.Env["ORCON_RUN"] = "" }},
 		"Looser": {why: "a type that may overlap at no time", want: "safety: readonly permits more than idempotent, which type tofu has",
-			change: func(_ *template.Type, c *template.Template) { c.Safety = job.ReadOnly }},
+			change: func(_ *template.Type, c *template.Design) { c.Safety = job.ReadOnly }},
 		"Digest": {why: "the image could change", want: "names no digest",
-			change: func(p *template.Type, _ *template.Template) { p.Image = "tofu:1" }},
+			change: func(p *template.Type, _ *template.Design) { p.Image = "tofu:1" }},
 		"Variable": {why: "Ansible has no such variables", want: `parameter "own-host" cannot be a variable of ansible`,
-			change: func(p *template.Type, c *template.Template) {
+			change: func(p *template.Type, c *template.Design) {
 				p.Tool, c.Parameters = tooltype.Ansible, schema(t, `{"properties": {"own-host": {}}}`)
 			}},
 		"Dangling": {why: "what is fixed is no longer there", want: "cannot use the schema of parameters",
-			change: func(p *template.Type, _ *template.Template) {
+			change: func(p *template.Type, _ *template.Design) {
 				p.Parameters = schema(t, `{"properties": {"region": {"type": "string"}, "zone": {"$ref": "#/properties/region"}, "token": {}}}`)
 			}},
 	}
@@ -174,7 +174,7 @@ func TestParseSchema(t *testing.T) {
 
 // A version tells everything that changes a run apart, and nothing else.
 func TestDigest(t *testing.T) {
-	digest := func(change func(p *template.Type, c *template.Template), content string) string {
+	digest := func(change func(p *template.Type, c *template.Design), content string) string {
 		p, c := parent(t), child(t)
 		change(&p, &c)
 		v, err := template.Freeze(p, c, content)
@@ -183,15 +183,15 @@ func TestDigest(t *testing.T) {
 		require.NoError(t, err)
 		return d
 	}
-	same := func(*template.Type, *template.Template) {}
+	same := func(*template.Type, *template.Design) {}
 	first := digest(same, content)
 	assert.Equal(t, first, digest(same, content))
-	for what, change := range map[string]func(p *template.Type, c *template.Template){
-		"image":  func(p *template.Type, _ *template.Template) { p.Image = strings.ReplaceAll(base, "4", "5") },
-		"value":  func(_ *template.Type, c *template.Template) { c.Fixed["region"] = "us" },
-		"env":    func(_ *template.Type, c *template.Template) { c.Env["DEBUG"] = "2" },
-		"output": func(_ *template.Type, c *template.Template) { c.Outputs = template.Schema{} },
-		"path":   func(p *template.Type, _ *template.Template) { p.Path = "/content" },
+	for what, change := range map[string]func(p *template.Type, c *template.Design){
+		"image":  func(p *template.Type, _ *template.Design) { p.Image = strings.ReplaceAll(base, "4", "5") },
+		"value":  func(_ *template.Type, c *template.Design) { c.Fixed["region"] = "us" },
+		"env":    func(_ *template.Type, c *template.Design) { c.Env["DEBUG"] = "2" },
+		"output": func(_ *template.Type, c *template.Design) { c.Outputs = template.Signature{} },
+		"path":   func(p *template.Type, _ *template.Design) { p.Path = "/content" },
 	} {
 		assert.NotEqual(t, first, digest(change, content), what)
 	}
@@ -203,7 +203,7 @@ func TestDigest(t *testing.T) {
 func TestNarrows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, value := parent(t), rapid.SampledFrom([]any{"a", "b", "c", json.Number("1"), json.Number("0"), true, nil})
-		c := template.Template{Name: "web", Fixed: map[string]any{}, Defaults: map[string]any{}}
+		c := template.Design{Name: "web", Fixed: map[string]any{}, Defaults: map[string]any{}}
 		for _, name := range p.Parameters.Names() {
 			switch rapid.IntRange(0, 3).Draw(t, name) {
 			case 0:
@@ -261,7 +261,7 @@ func FuzzParseSchema(f *testing.F) {
 		require.Equal(t, s.Sensitive(), again.Sensitive())
 		p := parent(t)
 		p.Parameters, p.Tool = s, tooltype.Plain
-		v, err := template.Freeze(p, template.Template{Name: "web"}, content)
+		v, err := template.Freeze(p, template.Design{Name: "web"}, content)
 		require.NoError(t, err)
 		require.Equal(t, s.String(), v.Parameters.String())
 	})

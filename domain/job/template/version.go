@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/tooltype"
@@ -19,6 +20,7 @@ type Version struct {
 	Type     string        `json:"type"`
 	Tool     tooltype.Type `json:"tool"`
 	Contract string        `json:"contract"`
+	Safety   job.Safety    `json:"safety"`
 	// Base is the image of the type.
 	Base string `json:"base"`
 	Path string `json:"path"`
@@ -30,7 +32,7 @@ type Version struct {
 }
 
 // Freeze joins a template, whose content has a digest, with its type. The error names everything that does not fit.
-func Freeze(t Type, l Template, content string) (Version, error) {
+func Freeze(t Type, l Design, content string) (Version, error) {
 	v := Version{
 		Template: l.Name, Type: t.Name, Tool: t.Tool, Contract: t.Contract, Base: t.Image, Path: t.Path, Content: content,
 		Fixed: l.Fixed,

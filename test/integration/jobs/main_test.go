@@ -8,10 +8,12 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/supply"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
 
 func TestMain(m *testing.M) {
+	supply.Child()
 	log.SetLogger(log.Log.WithSink(nil)) // the client library has nothing to tell
 	os.Exit(controlplane.Main(m))
 }
