@@ -75,6 +75,7 @@ type object = map[string]any
 // The kinds of runs refuse what their rules forbid, and nothing else (JOBS.md J2, J4 and J7).
 func TestJobRules(t *testing.T) {
 	named := func(n int) object { return object{"metadata": object{"name": strings.Repeat("n", n)}} }
+	program := func(image string) object { return object{"image": image, "contract": "v1", "actions": []object{}} }
 	digest := "@sha256:" + strings.Repeat("a", 64)
 	held := object{"metadata": object{"name": "a"}, "state": object{"fence": 3}}
 	tests := map[string]struct {
@@ -90,8 +91,17 @@ func TestJobRules(t *testing.T) {
 		"Variable":          {plural: "jobtemplates", path: "spec.env[].name", value: "TF_LOG"},
 		"Reserved":          {plural: "jobtemplates", path: "spec.env[].name", value: "ORCON_RUN", says: "belongs to Orcon"},
 		"Backend":           {plural: "jobtemplates", path: "spec.env[].name", value: "TF_HTTP_ADDRESS", says: "belongs to Orcon"},
-		"SameTemplate":      {plural: "jobtemplates", path: "spec", value: object{"image": "a"}, old: object{"image": "a"}},
-		"ChangedTemplate":   {plural: "jobtemplates", path: "spec", value: object{"image": "a"}, old: object{"image": "b"}, says: "never changes"},
+		"SameTemplate":      {plural: "jobtemplates", path: "spec", value: program("a"), old: program("a")},
+		"ChangedTemplate":   {plural: "jobtemplates", path: "spec", value: program("a"), old: program("b"), says: "never changes"},
+		"NoProgram":         {plural: "jobtemplates", path: "spec", value: object{}, says: "name an image, or how it is built"},
+		"NoContract":        {plural: "jobtemplates", path: "spec", value: object{"image": "a"}, says: "add contract and actions"},
+		"Built":             {plural: "jobtemplates", path: "spec", value: object{"build": object{"type": "b"}}, old: object{"build": object{"type": "a"}}},
+		"BuiltContract":     {plural: "jobtemplates", path: "spec", value: object{"build": object{}, "contract": "v1"}, says: "leave out contract, type"},
+		"BuiltLater":        {plural: "jobtemplates", path: "spec", value: object{"build": object{}}, old: program("a"), says: "never changes"},
+		"Interval":          {plural: "jobtemplates", path: "spec.build.source.interval", value: "1h"},
+		"Type":              {plural: "jobtemplatetypes", path: "spec", value: object{"image": "a"}, says: "image and contract are required"},
+		"Version":           {plural: "jobtemplateversions", path: "spec", value: program("a"), old: program("a")},
+		"ChangedVersion":    {plural: "jobtemplateversions", path: "spec", value: program("a"), old: program("b"), says: "never changes"},
 		"WorkspaceName":     {plural: "jobworkspaces", value: named(45)},
 		"LongWorkspaceName": {plural: "jobworkspaces", value: named(46), says: "at most 45"},
 		"FirstState":        {plural: "jobworkspaces", value: held, old: named(1)},

@@ -11,6 +11,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/go-logr/glogr"
 	"github.com/golang/glog"
@@ -19,6 +20,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/certificate"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/installation"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/supply"
 )
 
 const help = `job-controller carries out stateful runs: it lets one JobRun of a JobWorkspace run at a time,
@@ -50,6 +52,15 @@ type settings struct {
 
 	serving
 	store
+	building
+}
+
+// building are the flags of the builder of templates.
+type building struct {
+	// contents is the folder of contents that are fetched.
+	contents string
+	// registry is HOST/PATH of images of templates, and credentials the folder of those of the registry.
+	registry, credentials string
 }
 
 // serving are the flags of the servers.
@@ -59,6 +70,7 @@ type serving struct {
 }
 
 func main() {
+	supply.Child()
 	s, err := parse(flag.CommandLine, os.Args[1:])
 	if err == nil {
 		err = start(ctrl.SetupSignalHandler(), s)
@@ -105,6 +117,17 @@ func (s *settings) define(flags *flag.FlagSet) {
 	flags.StringVar(&s.received, "received", os.TempDir(), "folder of states that are being received: four at once, of up to 512 MiB each")
 	s.serving.define(flags)
 	s.store.define(flags)
+	s.building.define(flags)
+}
+
+// define adds the flags.
+func (b *building) define(flags *flag.FlagSet) {
+	flags.StringVar(&b.contents, "contents", filepath.Join(os.TempDir(), "contents"),
+		"folder of contents of templates that are fetched, of up to 2 GiB")
+	flags.StringVar(&b.registry, "templateRegistry", "", "HOST/PATH of the registry of images of templates, "+
+		"which are HOST/PATH/NAMESPACE/TEMPLATE; unset builds none")
+	flags.StringVar(&b.credentials, "templateRegistryCredentials", "",
+		"folder with the files username and password, or token, of that registry")
 }
 
 // define adds the flags.

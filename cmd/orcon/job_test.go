@@ -58,11 +58,11 @@ func newJobCluster(t *testing.T) *jobCluster {
 	j := &jobCluster{World: &servetest.World{}, store: store, runs: map[string]*v1alpha1.JobRun{}}
 	j.template = v1alpha1.JobTemplate{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "tofu"},
-		Spec: v1alpha1.JobTemplateSpec{
+		Spec: v1alpha1.JobTemplateSpec{JobProgram: v1alpha1.JobProgram{
 			Image: "example.org/tofu@sha256:" + strings.Repeat("a", 64), Contract: "v1",
 			Parameters: &runtime.RawExtension{Raw: []byte(`{"type":"object","properties":{"replicas":{"type":"integer"},"region":{"type":"string"}},"additionalProperties":false}`)},
 			Actions:    []v1alpha1.JobAction{{Name: "deploy", Entrypoint: []string{"/deploy"}}, {Name: "check", Entrypoint: []string{"/check"}}},
-		},
+		}},
 	}
 	j.workspace = v1alpha1.JobWorkspace{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "w", ResourceVersion: "7"},
@@ -347,7 +347,7 @@ func TestJobArguments(t *testing.T) {
 		args []string
 		errs string
 	}{
-		"NoAction":      {[]string{"run", "web"}, "the flag --action is missing: template tofu has deploy, check"},
+		"NoAction":      {[]string{"run", "web"}, "the flag --action is missing: template tofu has check, deploy"},
 		"Action":        {[]string{"run", "web", "--action", "deplyo"}, `it has no action "deplyo" (did you mean "deploy"?)`},
 		"Parameter":     {[]string{"run", "web", "--action", "deploy", "--set", "replicas=many"}, "replicas"},
 		"Unset":         {[]string{"run", "web", "--action", "deploy", "--set", "replicas"}, `--set "replicas" is not NAME=VALUE`},

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/templates"
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/job"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
 )
@@ -175,17 +177,17 @@ func (o *jobRunOptions) prepare(c *cobra.Command, target jobTarget) error {
 	if err != nil {
 		return err
 	}
-	var template v1alpha1.JobTemplate
-	if err := target.kinds.Get(c.Context(), client.ObjectKey{Namespace: w.Namespace, Name: w.Spec.Template}, &template); err != nil {
-		return fmt.Errorf("cannot read JobTemplate %s/%s, which JobWorkspace %s names in spec.template: %w",
-			w.Namespace, w.Spec.Template, target, err)
+	program, err := templates.Find(c.Context(), target.kinds, w)
+	if err != nil {
+		return fmt.Errorf("cannot run JobWorkspace %s: %w", target, err)
 	}
-	frozen, err := convert.ToTemplate(&template)
+	frozen, err := program.Runnable()
 	if err != nil {
 		return err
 	}
 	if o.action == "" {
-		return fmt.Errorf("the flag --action is missing: template %s has %s", template.Name, strings.Join(actionsOf(template), ", "))
+		return fmt.Errorf("the flag --action is missing: template %s has %s",
+			w.Spec.Template, strings.Join(slices.Sorted(maps.Keys(frozen.Actions)), ", "))
 	}
 	parameters, err := convert.ToParameters("spec.parameters", w.Spec.Parameters)
 	if err == nil {
@@ -198,14 +200,6 @@ func (o *jobRunOptions) prepare(c *cobra.Command, target jobTarget) error {
 		return err
 	}
 	return o.store(c, target, w, parameters)
-}
-
-// actionsOf returns the names of a template's actions.
-func actionsOf(t v1alpha1.JobTemplate) (names []string) {
-	for _, a := range t.Spec.Actions {
-		names = append(names, a.Name)
-	}
-	return names
 }
 
 // withParameters returns parameters with those that --set changes.

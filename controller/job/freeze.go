@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/templates"
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/job"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
@@ -41,11 +41,11 @@ func (l freezing) freeze(ctx context.Context) error {
 			continue
 		}
 		input, err := l.input(ctx, e.Spec.Action)
+		missing, absent := errors.AsType[*templates.MissingError](err)
 		switch {
-		case apierrors.IsNotFound(err):
-			e.decided = run.Missing(fmt.Sprintf("there is no JobTemplate %s in namespace %s: create it, or correct spec.template of JobWorkspace %s",
-				l.o.Spec.Template, l.name.Namespace, l.name.Name))
-		case errors.Is(err, errUnread):
+		case absent:
+			e.decided = run.Missing(missing.Error())
+		case errors.Is(err, templates.ErrUnread):
 			return err
 		case err != nil:
 			e.decided = run.Refused(err)
@@ -57,9 +57,6 @@ func (l freezing) freeze(ctx context.Context) error {
 	}
 	return nil
 }
-
-// errUnread is wrapped where a template could not be read, which says nothing about it.
-var errUnread = errors.New("it may be there")
 
 // store writes the input of a Run, its finalizer and its owner.
 func (l freezing) store(ctx context.Context, e *execution, input run.Input) error {
@@ -89,14 +86,11 @@ func (l freezing) input(ctx context.Context, action string) (run.Input, error) {
 
 // fresh returns the input of an action by the template and the parameters as they are now.
 func (l freezing) fresh(ctx context.Context, action string) (run.Input, error) {
-	o := &v1alpha1.JobTemplate{}
-	switch err := l.Client.Get(ctx, l.templateKey(), o); {
-	case apierrors.IsNotFound(err):
+	program, err := templates.Find(ctx, l.Client, l.o)
+	if err != nil {
 		return run.Input{}, err
-	case err != nil:
-		return run.Input{}, fmt.Errorf("cannot read JobTemplate %s: %w: %w", l.o.Spec.Template, errUnread, err)
 	}
-	t, err := convert.ToTemplate(o)
+	t, err := program.Runnable()
 	if err != nil {
 		return run.Input{}, err
 	}
@@ -126,7 +120,7 @@ func (l freezing) lastInput(ctx context.Context) (run.Input, bool, error) {
 	o := &v1alpha1.JobRun{}
 	err := l.Reader.Get(ctx, client.ObjectKeyFromObject(last.JobRun), o)
 	if err != nil || o.UID != last.UID {
-		return run.Input{}, false, fmt.Errorf("cannot read the input of JobRun %s, the last one: %w: %v", last.Name, errUnread, err)
+		return run.Input{}, false, fmt.Errorf("cannot read the input of JobRun %s, the last one: %w: %v", last.Name, templates.ErrUnread, err)
 	}
 	return convert.ToInput(o)
 }

@@ -2,6 +2,7 @@ package job
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/templates"
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/job"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/evidence"
@@ -84,11 +86,11 @@ func (r *Reconciler) observe(ctx context.Context, name types.NamespacedName) (*l
 	if err := l.observeRuns(ctx); err != nil || l.o == nil {
 		return l, err
 	}
-	template := &v1alpha1.JobTemplate{} // without one, the Workspace is exclusive
-	if err := client.IgnoreNotFound(r.Client.Get(ctx, l.templateKey(), template)); err != nil {
-		return nil, fmt.Errorf("cannot read JobTemplate %s: %w", l.o.Spec.Template, err)
+	program, err := templates.Find(ctx, r.Client, l.o) // without one, the Workspace is exclusive
+	if errors.Is(err, templates.ErrUnread) {
+		return nil, err
 	}
-	l.w, l.unreadable = convert.ToWorkspace(l.o, convert.ToSafety(template))
+	l.w, l.unreadable = convert.ToWorkspace(l.o, program.Safety())
 	l.memory.learn(l.reach())
 	return l, nil
 }
@@ -124,11 +126,6 @@ func ownerOf(o *v1alpha1.JobRun) types.UID {
 		}
 	}
 	return ""
-}
-
-// templateKey names the template of the Workspace.
-func (l *look) templateKey() client.ObjectKey {
-	return client.ObjectKey{Namespace: l.name.Namespace, Name: l.o.Spec.Template}
 }
 
 // reach returns how far the Workspace and its Runs reach.

@@ -59,6 +59,7 @@ func (r *Reconciler) SetupWithManager(m manager.Manager) error {
 		source.Kind(m.GetCache(), workspaces, &handler.EnqueueRequestForObject{}),
 		source.Kind(m.GetCache(), runs, handler.EnqueueRequestsFromMapFunc(requestOf)),
 		source.Kind(m.GetCache(), client.Object(&v1alpha1.JobTemplate{}), handler.EnqueueRequestsFromMapFunc(r.users)),
+		source.Kind(m.GetCache(), client.Object(&v1alpha1.JobTemplateVersion{}), handler.EnqueueRequestsFromMapFunc(r.users)),
 	}, r.Sources...) {
 		if err := c.Watch(watch); err != nil {
 			return fmt.Errorf("cannot watch: %w", err)
@@ -92,10 +93,14 @@ func requestOf(_ context.Context, o client.Object) []reconcile.Request {
 	return all
 }
 
-// users returns the requests for the Workspaces of a template.
+// users returns the requests for the Workspaces of a template, or of a version of it.
 func (r *Reconciler) users(ctx context.Context, o client.Object) []reconcile.Request {
 	var list v1alpha1.JobWorkspaceList
-	if err := r.Client.List(ctx, &list, client.InNamespace(o.GetNamespace()), client.MatchingFields{byTemplate: o.GetName()}); err != nil {
+	name := o.GetName()
+	if version, ok := o.(*v1alpha1.JobTemplateVersion); ok {
+		name = version.Spec.Origin.Template
+	}
+	if err := r.Client.List(ctx, &list, client.InNamespace(o.GetNamespace()), client.MatchingFields{byTemplate: name}); err != nil {
 		return nil // the cache has an index, and never fails
 	}
 	var all []reconcile.Request

@@ -148,7 +148,7 @@ func TestTemplateAway(t *testing.T) {
 	})
 	for range 3 {
 		_, err := r.Reconcile(t.Context(), request())
-		require.ErrorContains(t, err, "cannot read JobTemplate tofu")
+		require.ErrorContains(t, err, "cannot read JobTemplate shop/tofu")
 	}
 	assert.Nil(t, w.get("one").State)
 	r.Client = cached

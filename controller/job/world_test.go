@@ -81,11 +81,11 @@ func newWorld(t *testing.T) *world {
 	w.client = fake.NewClientBuilder().WithScheme(scheme).
 		WithObjects(definition, namespace("shop"), namespace("orcon"), &v1alpha1.JobTemplate{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "tofu"},
-			Spec: v1alpha1.JobTemplateSpec{
+			Spec: v1alpha1.JobTemplateSpec{JobProgram: v1alpha1.JobProgram{
 				Image: "registry/tofu@sha256:" + strings.Repeat("a", 64), Contract: run.Contract,
 				Actions:    []v1alpha1.JobAction{{Name: "deploy", Entrypoint: []string{"/deploy"}}, {Name: "destroy", Entrypoint: []string{"/destroy"}}},
 				Parameters: &runtime.RawExtension{Raw: []byte(`{"type": "object", "properties": {"size": {"type": "integer"}}}`)},
-			},
+			}},
 		}).
 		WithStatusSubresource(&v1alpha1.JobWorkspace{}, &v1alpha1.JobRun{}).
 		WithIndex(&v1alpha1.JobRun{}, byWorkspace, workspaceOf).WithIndex(&v1alpha1.JobWorkspace{}, byTemplate, templateOf).Build()

@@ -6,6 +6,7 @@
 //	workspace   who holds the lock of a Workspace, which state counts, and what a person may decide
 //	run         what a Run is doing, derived from its Workspace and its pod; what a Run is frozen to
 //	retention   which blobs, chunks and Runs may be deleted
+//	template    what a template and its type are together, and the version that they are frozen to
 //	tooltype    what OpenTofu and Ansible find of a run's parameters
 //	log         which chunks of a log are stored, and which are missing
 //

@@ -17,6 +17,8 @@ import (
 // Schema describes the parameters of a template, as JSON Schema. The zero value allows everything.
 type Schema struct {
 	compiled *jsonschema.Schema
+	// sensitive are the names of parameters that are marked so, sorted.
+	sensitive []string
 }
 
 // MaxSchema bounds the text of a schema, in bytes.
@@ -56,7 +58,19 @@ func ParseSchema(text []byte) (Schema, error) {
 	if err != nil {
 		return Schema{}, fmt.Errorf("cannot use the schema of parameters: %w", err)
 	}
-	return Schema{compiled}, nil
+	return Schema{compiled: compiled, sensitive: marked(document)}, nil
+}
+
+// marked returns the names of the properties of a schema that have "sensitive: true".
+func marked(document any) (names []string) {
+	schema, _ := document.(map[string]any)
+	properties, _ := schema["properties"].(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(properties)) {
+		if property, _ := properties[name].(map[string]any); property["sensitive"] == true {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // calculable refuses numbers with which the library, which calculates exactly, would not come to an end.
@@ -86,6 +100,23 @@ func (s Schema) Names() []string {
 		return nil
 	}
 	return slices.Sorted(maps.Keys(s.compiled.Properties))
+}
+
+// Sensitive returns the names of the parameters that reach a run as files, sorted.
+func (s Schema) Sensitive() []string { return s.sensitive }
+
+// Defaults returns the values that count for parameters that are not given.
+func (s Schema) Defaults() map[string]any {
+	values := map[string]any{}
+	if s.compiled == nil {
+		return values
+	}
+	for name, property := range s.compiled.Properties {
+		if property.Default != nil {
+			values[name] = *property.Default
+		}
+	}
+	return values
 }
 
 // Check returns all misfits of parameters. Sensitive ones must be given if they are required; their values, which

@@ -28,8 +28,10 @@ type TemplateVersion struct {
 	Schema   Schema
 	// Sensitive are the names of parameters that reach the run as files.
 	Sensitive []string
-	Actions   map[string]Action
-	Env       map[string]string
+	// Fixed are values that no Workspace gives; they are not in the schema.
+	Fixed   map[string]any
+	Actions map[string]Action
+	Env     map[string]string
 	// Exclude are patterns of files that do not belong to the state; Rescue of files of the working directory that do.
 	Exclude, Rescue []string
 	// RestoreLogs has a run find the log files of the last one.
@@ -94,13 +96,8 @@ func (t TemplateVersion) Freeze(action string, parameters map[string]any) (Input
 		return Input{}, fmt.Errorf("cannot run %s: it has no action %q%s: it has %s", t.Name, action, suggestion(action, known),
 			strings.Join(known, ", "))
 	}
-	values := members(parameters)
-	for _, name := range t.Sensitive {
-		if _, given := values[name]; given {
-			values[name] = map[string]any{"fromFile": "/run/orcon/secrets/" + name}
-		}
-	}
-	if err := t.Schema.Check(values, t.Sensitive); err != nil {
+	values, err := t.values(parameters)
+	if err != nil {
 		return Input{}, fmt.Errorf("cannot run %s: %w", t.Name, err)
 	}
 	return Input{
@@ -137,6 +134,28 @@ func pruned(value any) any {
 		return all
 	}
 	return value
+}
+
+// values returns the values of a Run: those of the schema's defaults, of the Workspace, and of the template.
+func (t TemplateVersion) values(parameters map[string]any) (map[string]any, error) {
+	parameters = members(parameters)
+	for _, name := range slices.Sorted(maps.Keys(t.Fixed)) {
+		if _, given := parameters[name]; given {
+			return nil, fmt.Errorf("parameter %q is fixed by the template: remove it", name)
+		}
+	}
+	values := t.Schema.Defaults()
+	maps.Copy(values, parameters)
+	for _, name := range t.Sensitive {
+		if _, given := parameters[name]; given {
+			values[name] = map[string]any{"fromFile": "/run/orcon/secrets/" + name}
+		}
+	}
+	if err := t.Schema.Check(values, t.Sensitive); err != nil {
+		return nil, err
+	}
+	maps.Copy(values, t.Fixed)
+	return values, nil
 }
 
 // with returns patterns and those of a type that are not among them.

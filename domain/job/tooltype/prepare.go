@@ -107,12 +107,17 @@ var identifiers = map[Type]*regexp.Regexp{
 func (t Type) checkNames(values map[string]any) error {
 	var wrong []error
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if !identifiers[t].MatchString(name) {
-			wrong = append(wrong, fmt.Errorf("parameter %q cannot be a variable of %s: begin with a letter or _, then letters, digits and _",
-				name, t))
-		}
+		wrong = append(wrong, t.CheckName(name))
 	}
 	return errors.Join(wrong...)
+}
+
+// CheckName returns an error if the tool cannot have a parameter of a name as a variable.
+func (t Type) CheckName(name string) error {
+	if permitted := identifiers[t]; permitted == nil || permitted.MatchString(name) {
+		return nil
+	}
+	return fmt.Errorf("parameter %q cannot be a variable of %s: begin with a letter or _, then letters, digits and _", name, t)
 }
 
 // openTofu returns the preparation for OpenTofu. In a file of values, a text is never a template.

@@ -11,10 +11,12 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/supply"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
 
 func TestMain(m *testing.M) {
+	supply.Child()
 	log.SetLogger(log.Log.WithSink(nil)) // the client library has nothing to tell
 	if text := os.Getenv(controllerVariable); text != "" {
 		_ = os.Unsetenv(controllerVariable)

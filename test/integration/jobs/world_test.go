@@ -84,14 +84,14 @@ func newWorldWith(t *testing.T, choose func(folder blob.Store) blob.Store, scrip
 		api.Close()
 		_ = store.Close()
 	})
-	w.create(&v1alpha1.JobTemplate{ObjectMeta: w.named("script"), Spec: v1alpha1.JobTemplateSpec{
+	w.create(&v1alpha1.JobTemplate{ObjectMeta: w.named("script"), Spec: v1alpha1.JobTemplateSpec{JobProgram: v1alpha1.JobProgram{
 		Image: "registry/script@sha256:" + strings.Repeat("a", 64), Contract: run.Contract,
 		Actions: []v1alpha1.JobAction{
 			{Name: "deploy", Entrypoint: []string{"/bin/sh", "-c", script}},
 			{Name: "destroy", Entrypoint: []string{"/bin/sh", "-c", `cp "$ORCON_STATE/lines" "$OUT/destroyed"`}},
 		},
 		Env: []v1alpha1.JobVariable{{Name: "OUT", Value: w.outside}},
-	}})
+	}}})
 	o := &v1alpha1.JobWorkspace{ObjectMeta: w.named("db"), Spec: v1alpha1.JobWorkspaceSpec{Template: "script"}}
 	for _, one := range change {
 		one(o)

@@ -2,11 +2,12 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/templates"
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/job"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/serve"
@@ -43,15 +44,11 @@ func (w Workspaces) Get(ctx context.Context, uid string) (serve.Stored, error) {
 // safety returns the safety of the template of a JobWorkspace, which counts for its next hold. A template that is not
 // there, or that cannot be used, counts as exclusive.
 func (w Workspaces) safety(ctx context.Context, o *v1alpha1.JobWorkspace) (job.Safety, error) {
-	var template v1alpha1.JobTemplate
-	err := w.Cache.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: o.Spec.Template}, &template)
-	if apierrors.IsNotFound(err) {
-		return job.Exclusive, nil
+	program, err := templates.Find(ctx, w.Cache, o)
+	if errors.Is(err, templates.ErrUnread) {
+		return "", err
 	}
-	if err != nil {
-		return "", fmt.Errorf("cannot read JobTemplate %s/%s: %w", o.Namespace, o.Spec.Template, err)
-	}
-	value, err := convert.ToTemplate(&template)
+	value, err := program.Runnable()
 	if err != nil {
 		return job.Exclusive, nil //nolint:nilerr // the controller reports it
 	}

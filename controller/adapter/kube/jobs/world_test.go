@@ -117,10 +117,10 @@ func shop(t *testing.T) (*v1alpha1.JobTemplate, *v1alpha1.JobWorkspace, *v1alpha
 	t.Helper()
 	template := &v1alpha1.JobTemplate{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "tofu"},
-		Spec: v1alpha1.JobTemplateSpec{
+		Spec: v1alpha1.JobTemplateSpec{JobProgram: v1alpha1.JobProgram{
 			Image: image, Contract: run.Contract, Safety: v1alpha1.SafetyIdempotent,
 			Actions: []v1alpha1.JobAction{{Name: "deploy", Entrypoint: []string{"/deploy"}}},
-		},
+		}},
 	}
 	w := &v1alpha1.JobWorkspace{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "network", UID: "w-uid"},

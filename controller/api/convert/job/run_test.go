@@ -141,14 +141,14 @@ func TestStatuses(t *testing.T) {
 
 // newTemplate returns a template without a fault.
 func newTemplate() *v1alpha1.JobTemplate {
-	return &v1alpha1.JobTemplate{ObjectMeta: metav1.ObjectMeta{Name: "db"}, Spec: v1alpha1.JobTemplateSpec{
+	return &v1alpha1.JobTemplate{ObjectMeta: metav1.ObjectMeta{Name: "db"}, Spec: v1alpha1.JobTemplateSpec{JobProgram: v1alpha1.JobProgram{
 		Image: "registry/db@sha256:" + strings.Repeat("a", 64), Contract: "v1", Safety: v1alpha1.SafetyIdempotent,
 		Parameters: &runtime.RawExtension{Raw: []byte(`{"properties": {"size": {"type": "integer"}}}`)},
 		Actions: []v1alpha1.JobAction{
 			{Name: "deploy", Entrypoint: []string{"/run"}, Args: []string{"up"}}, {Name: "destroy", Entrypoint: []string{"/run"}, Args: []string{}},
 		},
 		Env: []v1alpha1.JobVariable{{Name: "A", Value: "1"}, {Name: "B"}}, Exclude: []string{".terraform"}, Rescue: []string{"errored.tfstate"},
-	}}
+	}}}
 }
 
 // Each field of a template reaches the domain, and an input that is frozen from it survives.
@@ -193,8 +193,8 @@ func TestUnusableTemplate(t *testing.T) {
 // The safety of a template that cannot be used is known, or Exclusive: a lock that does not expire harms least.
 func TestToSafety(t *testing.T) {
 	for word, want := range map[v1alpha1.JobSafety]bool{"": false, v1alpha1.SafetyExclusive: false, v1alpha1.SafetyIdempotent: true, "Sure": false} {
-		o := &v1alpha1.JobTemplate{Spec: v1alpha1.JobTemplateSpec{Safety: word, Image: "unusable"}}
-		assert.Equal(t, want, ToSafety(o).Expires(), word)
+		o := &v1alpha1.JobTemplate{Spec: v1alpha1.JobTemplateSpec{JobProgram: v1alpha1.JobProgram{Safety: word, Image: "unusable"}}}
+		assert.Equal(t, want, ToSafety(o.Spec.JobProgram).Expires(), word)
 	}
 }
 

@@ -17,43 +17,73 @@ import (
 
 // ToTemplate returns a template that Runs can be frozen from. The error names everything that is wrong with it.
 func ToTemplate(o *v1alpha1.JobTemplate) (run.TemplateVersion, error) {
-	t := run.TemplateVersion{
-		Name: o.Name, Image: o.Spec.Image, Contract: o.Spec.Contract, Exclude: some(o.Spec.Exclude), Rescue: some(o.Spec.Rescue),
-		RestoreLogs: restores(o.Spec.Logs),
+	if o.Spec.Build != nil {
+		return run.TemplateVersion{}, fmt.Errorf("cannot use template %s: it is built, and its versions are run", o.Name)
 	}
-	var faults []error
-	fault := func(err error) {
-		if err != nil {
-			faults = append(faults, fmt.Errorf("cannot use template %s: %w", o.Name, err))
-		}
-	}
-	var err error
-	t.Safety, err = toWord("spec.safety", o.Spec.Safety, safeties)
-	fault(err)
-	t.Type, err = toWord("spec.type", o.Spec.Type, types)
-	fault(err)
-	if o.Spec.Parameters != nil {
-		if t.Schema, err = run.ParseSchema(o.Spec.Parameters.Raw); err != nil {
-			fault(fmt.Errorf("spec.parameters: %w", err))
-		}
-	}
-	t.Env, err = toEnv("spec.env", o.Spec.Env)
-	fault(err)
-	for i, a := range o.Spec.Actions {
-		if t.Actions == nil {
-			t.Actions = map[string]run.Action{}
-		}
-		if _, twice := t.Actions[a.Name]; twice {
-			fault(fmt.Errorf("%s: action %s is there twice: rename one", at("spec.actions", i), a.Name))
-		}
-		t.Actions[a.Name] = run.Action{Entrypoint: some(a.Entrypoint), Args: some(a.Args)}
-	}
-	return t, errors.Join(append(faults, t.Check())...)
+	t, err := toProgram(o.Name, o.Spec.JobProgram)
+	return t, errors.Join(err, t.Check())
 }
 
-// ToSafety returns the safety of a template, without a look at the rest of it; Exclusive for a word that is unknown.
-func ToSafety(o *v1alpha1.JobTemplate) job.Safety {
-	if s, err := toWord("spec.safety", o.Spec.Safety, safeties); err == nil {
+// ToVersion returns a frozen template that Runs can be frozen from. The error names everything that is wrong with it.
+func ToVersion(o *v1alpha1.JobTemplateVersion) (run.TemplateVersion, error) {
+	t, err := toProgram(o.Name, o.Spec.JobProgram)
+	fixed, unread := ToParameters("spec.fixed", o.Spec.Fixed)
+	t.Fixed = fixed
+	return t, errors.Join(err, unread, t.Check())
+}
+
+// toProgram returns what a program says of itself.
+func toProgram(name string, p v1alpha1.JobProgram) (run.TemplateVersion, error) {
+	t := run.TemplateVersion{
+		Name: name, Image: p.Image, Contract: p.Contract, Exclude: some(p.Exclude), Rescue: some(p.Rescue), RestoreLogs: restores(p.Logs),
+	}
+	r := reader{}
+	var err error
+	t.Safety, err = toWord("spec.safety", p.Safety, safeties)
+	r.fault(err)
+	t.Type, err = toWord("spec.type", p.Type, types)
+	r.fault(err)
+	if p.Parameters != nil {
+		t.Schema, err = run.ParseSchema(p.Parameters.Raw)
+		r.fault(within("spec.parameters", err))
+		t.Sensitive = t.Schema.Sensitive()
+	}
+	t.Env, err = toEnv("spec.env", p.Env)
+	r.fault(err)
+	t.Actions, err = toActions(p.Actions)
+	r.fault(err)
+	for i, fault := range r.faults {
+		r.faults[i] = fmt.Errorf("cannot use template %s: %w", name, fault)
+	}
+	return t, errors.Join(r.faults...)
+}
+
+// within adds a field to an error; nil stays nil.
+func within(field string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", field, err)
+}
+
+// toActions returns actions by their names; nil for none.
+func toActions(all []v1alpha1.JobAction) (map[string]run.Action, error) {
+	var actions map[string]run.Action
+	for i, a := range all {
+		if actions == nil {
+			actions = map[string]run.Action{}
+		}
+		if _, twice := actions[a.Name]; twice {
+			return nil, fmt.Errorf("%s: action %s is there twice: rename one", at("spec.actions", i), a.Name)
+		}
+		actions[a.Name] = run.Action{Entrypoint: some(a.Entrypoint), Args: some(a.Args)}
+	}
+	return actions, nil
+}
+
+// ToSafety returns the safety of a program, without a look at the rest of it; Exclusive for a word that is unknown.
+func ToSafety(p v1alpha1.JobProgram) job.Safety {
+	if s, err := toWord("spec.safety", p.Safety, safeties); err == nil {
 		return s
 	}
 	return job.Exclusive

@@ -14,7 +14,8 @@ var GroupVersion = schema.GroupVersion{Group: "orcon.tengu.io", Version: "v1alph
 // AddToScheme registers the kinds.
 func AddToScheme(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(GroupVersion,
-		&JobTemplate{}, &JobTemplateList{}, &JobWorkspace{}, &JobWorkspaceList{}, &JobRun{}, &JobRunList{})
+		&JobTemplateType{}, &JobTemplateTypeList{}, &JobTemplate{}, &JobTemplateList{}, &JobTemplateVersion{}, &JobTemplateVersionList{},
+		&JobWorkspace{}, &JobWorkspaceList{}, &JobRun{}, &JobRunList{})
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil
 }

@@ -10,3 +10,6 @@ const (
 
 // Audience is the audience of a keeper's token.
 const Audience = "jobs.tengu.io"
+
+// LabelTemplate is the label of a JobTemplateVersion that names its JobTemplate.
+const LabelTemplate = "job.orcon.tengu.io/template"

@@ -5,40 +5,62 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// JobTemplate describes a program that JobWorkspaces run again and again: its image, its parameters and its actions.
-// It never changes: a new version is a new JobTemplate, which a JobWorkspace then names.
+// JobTemplate describes a program that JobWorkspaces run again and again. One that names an image never changes: a new
+// version is a new JobTemplate, which a JobWorkspace then names. One that is built from content has a JobTemplateVersion
+// for each content, type and setting; it may be changed, and JobWorkspaces run the version in status.version unless they
+// name another.
 //
 // +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
 // +kubebuilder:resource:shortName=jt,categories=orcon
 // +kubebuilder:printcolumn:name="Safety",type=string,JSONPath=`.spec.safety`
 // +kubebuilder:printcolumn:name="Contract",type=string,JSONPath=`.spec.contract`
 // +kubebuilder:printcolumn:name="Actions",type=string,JSONPath=`.spec.actions[*].name`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Image",type=string,JSONPath=`.spec.image`
+// +kubebuilder:printcolumn:name="Version",type=string,JSONPath=`.status.version`
+// +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 type JobTemplate struct {
 	metav1.TypeMeta `json:",inline"`
 	// metadata is the standard metadata of an object.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec describes the program; it cannot be changed.
+	// spec describes the program; it cannot be changed if it names an image.
 	// +required
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a JobTemplate never changes: use another one"
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf || has(self.build) && has(oldSelf.build)",message="never changes: use another"
 	Spec JobTemplateSpec `json:"spec"`
+	// status is written by the controller, for templates that are built.
+	// +optional
+	Status JobTemplateStatus `json:"status,omitempty"`
 }
 
-// JobTemplateSpec describes a program.
+// JobTemplateSpec describes a program, or how it is built.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.build) != has(self.image)",message="name an image, or how it is built"
+// +kubebuilder:validation:XValidation:rule="!has(self.image) || has(self.contract) && has(self.actions)",message="add contract and actions"
+// +kubebuilder:validation:XValidation:rule="!has(self.build) || !has(self.contract) && !has(self.type)",message="leave out contract, type"
 type JobTemplateSpec struct {
+	JobProgram `json:",inline"`
+
+	// build says how the program is made from a JobTemplateType and content; unset for a program whose image is named.
+	// The other fields then add to those of the type.
+	// +optional
+	Build *JobTemplateBuild `json:"build,omitempty"`
+}
+
+// JobProgram describes a program.
+type JobProgram struct {
 	// image is the image of the program, by digest: NAME@sha256:….
-	// +required
+	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[^@\\\\s]+@sha256:[0-9a-f]{64}$')",message="name a digest: NAME@sha256:…"
-	Image string `json:"image"`
+	Image string `json:"image,omitempty"`
 	// contract is the version of the runner contract that the program follows.
-	// +required
+	// +optional
 	// +kubebuilder:validation:MaxLength=16
 	// +kubebuilder:validation:XValidation:rule="self == 'v1'",message="contract is unknown: use v1"
-	Contract string `json:"contract"`
+	Contract string `json:"contract,omitempty"`
 	// type is OpenTofu for a program that runs OpenTofu or Terraform in /work, where it finds its parameters in
 	// terraform.tfvars.json and stores its state with Orcon, and Ansible for one that runs Ansible there, with
 	// --extra-vars @extra-vars.json. Unset: the program reads its parameters itself.
@@ -50,18 +72,19 @@ type JobTemplateSpec struct {
 	// +optional
 	Safety JobSafety `json:"safety,omitempty"`
 	// parameters is the JSON Schema (draft 2020-12) of the parameters, at most 256 KiB; it may not refer to anything outside
-	// of it. Unset allows everything.
+	// of it. A default counts if no value is given, and a parameter with "sensitive: true" reaches a run as a file. Unset
+	// allows everything, but for a program that is built: nothing.
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Type=object
 	Parameters *runtime.RawExtension `json:"parameters,omitempty"`
 	// actions are the ways to run the program, such as deploy, destroy and check.
-	// +required
+	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
-	Actions []JobAction `json:"actions"`
+	Actions []JobAction `json:"actions,omitempty"`
 	// env lists variables of the program.
 	// +optional
 	// +listType=map
@@ -133,6 +156,73 @@ type JobAction struct {
 	// +kubebuilder:validation:MaxItems=256
 	// +kubebuilder:validation:items:MaxLength=4096
 	Args []string `json:"args,omitempty"`
+}
+
+// JobTemplateBuild says how a program is made.
+type JobTemplateBuild struct {
+	// type is the name of a JobTemplateType.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Type string `json:"type"`
+	// source is where the content comes from.
+	// +required
+	Source JobTemplateSource `json:"source"`
+	// fixed has values of parameters of the type that no JobWorkspace gives; unset for none.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +kubebuilder:validation:Type=object
+	Fixed *runtime.RawExtension `json:"fixed,omitempty"`
+	// defaults has values of parameters of the type that count unless a JobWorkspace gives others; unset for none. The
+	// parameters that are neither here nor in fixed are as the type has them.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +kubebuilder:validation:Type=object
+	Defaults *runtime.RawExtension `json:"defaults,omitempty"`
+	// outputs is the JSON Schema of further outputs, as that of parameters; unset for none.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +kubebuilder:validation:Type=object
+	Outputs *runtime.RawExtension `json:"outputs,omitempty"`
+}
+
+// JobTemplateSource is where content comes from.
+type JobTemplateSource struct {
+	// reference is git+https://HOST/REPOSITORY@COMMIT, or with a branch or tag in place of the commit, whose moves make new
+	// versions. #folder=PATH names a folder of it.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=2048
+	// +kubebuilder:validation:Pattern=`^git\+https?://`
+	Reference string `json:"reference"` //nolint:kubeapilinter // not to an object: a URL
+	// interval is how often a branch or tag is looked up, from 10s to 24h; unset is 5m.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=16
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,6}(\.[0-9]{1,6})?(ns|us|µs|ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('10s') && duration(self) <= duration('24h')",message="10s to 24h"
+	Interval *metav1.Duration `json:"interval,omitempty"`
+}
+
+// JobTemplateStatus is the observed state of a JobTemplate that is built.
+type JobTemplateStatus struct {
+	// observedGeneration is the generation of the spec that this status describes.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// version is the name of the JobTemplateVersion that JobWorkspaces run; the last one that could be built.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Version string `json:"version,omitempty"`
+	// source is the reference that the version was made from, with its commit.
+	// +optional
+	// +kubebuilder:validation:MaxLength=2200
+	Source string `json:"source,omitempty"`
+	// conditions are Ready, Reconciling and Stalled. Ready is true once the version is that of the spec.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=16
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
 // JobTemplateList is a list of JobTemplates.

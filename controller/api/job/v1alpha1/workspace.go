@@ -59,6 +59,11 @@ type JobWorkspaceSpec struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Template string `json:"template"`
+	// version is the name of a JobTemplateVersion of that template; unset is the one in its status.version when a run is
+	// created. A template that names an image has no versions.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Version string `json:"version,omitempty"`
 	// parameters are the values of the template's parameters; unset for none.
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
