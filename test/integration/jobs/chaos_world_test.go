@@ -124,14 +124,14 @@ func (u *upheaval) make(lanes int) {
 	for _, safety := range []v1alpha1.JobSafety{"Idempotent", "Exclusive"} {
 		require.NoError(u.t, u.client.Create(u.t.Context(), &v1alpha1.JobTemplate{
 			ObjectMeta: u.named(strings.ToLower(string(safety))),
-			Spec: v1alpha1.JobTemplateSpec{
+			Spec: v1alpha1.JobTemplateSpec{JobProgram: v1alpha1.JobProgram{
 				Image: "registry/script@sha256:" + strings.Repeat("a", 64), Contract: run.Contract, Safety: safety,
 				Actions: []v1alpha1.JobAction{
 					{Name: "deploy", Entrypoint: []string{"/bin/sh", "-c", chaosScript}},
 					{Name: "start", Entrypoint: []string{"/bin/sh", "-c", `date +%s%N > "$OUT/started-$ORCON_RUN"`}},
 				},
 				Env: []v1alpha1.JobVariable{{Name: "OUT", Value: u.path("out")}},
-			},
+			}},
 		}))
 	}
 	require.NoError(u.t, u.client.Create(u.t.Context(), &v1alpha1.JobWorkspace{
