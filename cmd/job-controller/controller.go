@@ -149,11 +149,8 @@ func (c *controller) newManager(cfg *rest.Config) (manager.Manager, error) {
 	}
 	uncached := []client.Object{&corev1.Pod{}, &corev1.Secret{}, &corev1.Event{}, &corev1.Namespace{}, &batchv1.Job{}, &coordinationv1.Lease{}}
 	m, err := ctrl.NewManager(cfg, manager.Options{
-		Scheme: scheme,
-		Cache: cache.Options{
-			DefaultTransform: cache.TransformStripManagedFields(),
-			ByObject:         map[client.Object]cache.ByObject{&v1alpha1.JobRun{}: {Transform: job.Cached}},
-		},
+		Scheme:                        scheme,
+		Cache:                         cache.Options{DefaultTransform: job.Cached},
 		Client:                        client.Options{Cache: &client.CacheOptions{DisableFor: uncached}},
 		Metrics:                       server.Options{BindAddress: fmt.Sprintf(":%d", c.healthPort), ExtraHandlers: c.health()},
 		LeaderElection:                c.leaderElect,

@@ -10,16 +10,15 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 )
 
-// Cached returns what the cache holds of a JobRun: one that is settled loses its input, its report and its messages, which
-// are most of it. What needs them reads them from the API server.
+// Cached returns what the cache holds of an object, which is without the names of its writers. A JobRun that is settled
+// loses its input, its report and its messages too, which are most of it: what needs them reads them from the API server.
 func Cached(object any) (any, error) {
-	o, ok := object.(*v1alpha1.JobRun)
-	if !ok {
-		return object, nil
+	if named, err := meta.Accessor(object); err == nil {
+		named.SetManagedFields(nil)
 	}
-	o.ManagedFields = nil
-	if !settled(o) {
-		return o, nil
+	o, ok := object.(*v1alpha1.JobRun)
+	if !ok || !settled(o) {
+		return object, nil
 	}
 	end := *o.State.End
 	end.Message = ""

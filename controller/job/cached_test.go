@@ -41,8 +41,9 @@ func TestCached(t *testing.T) {
 		State:  &v1alpha1.JobRunState{End: &v1alpha1.JobRunEnd{Phase: "Succeeded", Reason: "R", Fence: 3}},
 		Status: v1alpha1.JobRunStatus{Phase: "Succeeded", Conditions: []metav1.Condition{{Type: "Ready", Reason: "R"}}},
 	}, got)
-	other := &v1alpha1.JobTemplate{}
+	other := &v1alpha1.JobTemplate{ObjectMeta: metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "x"}}}}
 	got, err = Cached(other)
 	require.NoError(t, err)
 	assert.Same(t, other, got)
+	assert.Empty(t, other.ManagedFields)
 }

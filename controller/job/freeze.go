@@ -120,6 +120,7 @@ func (l freezing) lastInput(ctx context.Context) (run.Input, bool, error) {
 	o := &v1alpha1.JobRun{}
 	err := l.Reader.Get(ctx, client.ObjectKeyFromObject(last.JobRun), o)
 	if err != nil || o.UID != last.UID {
+		//nolint:errorlint // a Run that is gone is no template that is missing
 		return run.Input{}, false, fmt.Errorf("cannot read the input of JobRun %s, the last one: %w: %v", last.Name, templates.ErrUnread, err)
 	}
 	return convert.ToInput(o)

@@ -5,8 +5,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -92,8 +94,8 @@ func (c *Courier) Repeat(ctx context.Context, part string) (sent int) {
 		kept = t.kept
 	}
 	c.mu.Unlock()
-	for i := len(kept) - 1; i >= 0; i-- {
-		answer, err := c.carry(ctx, kept[i])
+	for _, m := range slices.Backward(kept) {
+		answer, err := c.carry(ctx, m)
 		if err == nil {
 			_ = answer.Body.Close()
 			sent++
@@ -132,9 +134,7 @@ func (c *Courier) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if kind == AnswerLost && !second {
 		panic(http.ErrAbortHandler)
 	}
-	for name, values := range answer.Header {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), answer.Header)
 	w.WriteHeader(answer.StatusCode)
 	if _, err := io.Copy(w, answer.Body); err != nil {
 		panic(http.ErrAbortHandler)

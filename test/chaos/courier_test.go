@@ -41,7 +41,7 @@ func TestCourier(t *testing.T) {
 			defer courier.Close()
 			courier.Treat("/one/", kind)
 			var answers []string
-			for _, body := range strings.Fields("1 2 3 4") {
+			for body := range strings.FieldsSeq("1 2 3 4") {
 				answers = append(answers, posted(courier.Address()+"/one/x", body))
 			}
 			assert.Equal(t, tc.received, strings.Join(received, " "))

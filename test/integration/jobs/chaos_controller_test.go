@@ -89,8 +89,7 @@ func (p *process) serve(ctx context.Context) error {
 	m, err := ctrl.NewManager(cfg, manager.Options{
 		Scheme: chaosScheme(), Metrics: server.Options{BindAddress: "0"},
 		Cache: cache.Options{
-			DefaultTransform:  cache.TransformStripManagedFields(),
-			ByObject:          map[client.Object]cache.ByObject{&v1alpha1.JobRun{}: {Transform: controller.Cached}},
+			DefaultTransform:  controller.Cached,
 			DefaultNamespaces: map[string]cache.Config{p.Namespace: {}},
 		},
 	})
