@@ -41,8 +41,8 @@ func newJobRun() *cobra.Command {
 		Long: `job run creates a JobRun. It starts when the lock of the JobWorkspace is free. Action and parameters are compared with
 the JobTemplate before.
 
---template T --name W, in place of WORKSPACE, creates JobWorkspace W with JobTemplate T first. If it is there already, and
-has that template, it is used as it is.
+--template T --name W, in place of WORKSPACE, creates JobWorkspace W with JobTemplate T first. One that exists with that
+template is used as it is.
 
 --set NAME=VALUE changes spec.parameters of the JobWorkspace first, for this run and all later ones: a JobRun has no
 parameters of its own. VALUE is JSON, such as 3, true or '["a","b"]', or else a text; '"3"' is a text of one digit.
