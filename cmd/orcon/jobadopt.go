@@ -23,8 +23,8 @@ func newStateAdopt() *cobra.Command {
 		Use:   "adopt WORKSPACE --because TEXT",
 		Short: "Take over the state that a JobWorkspace left which is gone",
 		Long: `job state adopt makes the state of a JobWorkspace that is gone the next generation of another one: it was deleted and is
-made anew, its namespace or Orcon was removed, or it is to go on under another name. Without --from it is what the last
-one of the same name left. The state is copied. The store keeps what was left for 90 days.
+made anew, its namespace or Orcon was removed, or it is to go on under another name. Without --from it adopts from
+the last one of the same name. The state is copied. The store keeps what was left for 90 days.
 
 A JobWorkspace that is made anew under its name shows StoreAhead, and no run starts, until you adopt the state, or begin
 empty: orcon job state accept WORKSPACE --store ignore.

@@ -43,8 +43,8 @@ func newJobRun() *cobra.Command {
 		Long: `job run creates a JobRun. It starts when the lock of the JobWorkspace is free. Action and parameters are compared with
 the JobTemplate before.
 
---template T --name W, in place of WORKSPACE, creates JobWorkspace W with JobTemplate T first. If it is there already, and
-has that template, it is used as it is.
+--template T --name W, in place of WORKSPACE, creates JobWorkspace W with JobTemplate T first. One that exists with that
+template is used as it is.
 
 --set NAME=VALUE changes spec.parameters of the JobWorkspace first, for this run and all later ones: a JobRun has no
 parameters of its own. VALUE is JSON, such as 3, true or '["a","b"]', or else a text; '"3"' is a text of one digit.
@@ -178,6 +178,10 @@ func (o *jobRunOptions) prepare(c *cobra.Command, target jobTarget) error {
 		return err
 	}
 	program, err := templates.Find(c.Context(), target.kinds, w)
+	if _, missing := errors.AsType[*templates.MissingError](err); missing && o.template != "" {
+		return fmt.Errorf("cannot make JobWorkspace %s: JobTemplate %s/%s does not exist, or has no version yet: see orcon job template list",
+			target, target.namespace, o.template)
+	}
 	if err != nil {
 		return fmt.Errorf("cannot run JobWorkspace %s: %w", target, err)
 	}

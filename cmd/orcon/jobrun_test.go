@@ -45,7 +45,7 @@ func TestJobRunTemplate(t *testing.T) {
 		"Both":     {[]string{"web", "--template", "tofu", "--name", "web", "--action", "deploy"}, `cannot use "web" with --template and --name`},
 		"Neither":  {[]string{"--action", "deploy"}, "WORKSPACE is missing"},
 		"Action":   {[]string{"--template", "tofu", "--name", "newer", "--action", "deplyo"}, "deplyo"},
-		"Template": {[]string{"--template", "none", "--name", "newer", "--action", "deploy"}, "cannot read JobTemplate shop/none"},
+		"Template": {[]string{"--template", "none", "--name", "newer", "--action", "deploy"}, "cannot make JobWorkspace shop/newer: JobTemplate shop/none does not exist"},
 	}
 	for label, tc := range tests {
 		t.Run(label, func(t *testing.T) {

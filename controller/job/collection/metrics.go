@@ -16,7 +16,7 @@ var (
 		Name: "orcon_job_collected_bytes_total", Help: "Bytes of these blobs.",
 	})
 	failures = prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "orcon_job_collection_failures", Help: "JobWorkspaces of which nothing could be deleted; an Event of each has the reason.",
+		Name: "orcon_job_collection_failures", Help: "JobWorkspaces whose unneeded blobs could not be deleted; an Event of each has the reason.",
 	})
 	finished = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "orcon_job_collection_timestamp_seconds", Help: "When the store of states was last gone through without an error.",

@@ -12,12 +12,15 @@ import (
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob/s3"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/collection"
+	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
 
 // bucket returns a bucket in place of a directory.
@@ -72,7 +75,11 @@ func TestCollect(t *testing.T) {
 			w.reaches("last", "Ready Succeeded")
 			assert.Equal(t, strings.Repeat("line\n", 4), w.out("last"))
 
-			require.NoError(t, w.client.Delete(t.Context(), w.workspace()))
+			gone := w.workspace()
+			require.NoError(t, w.client.Delete(t.Context(), gone))
+			controlplane.Eventually(t, func() bool {
+				return apierrors.IsNotFound(w.client.Get(t.Context(), client.ObjectKeyFromObject(gone), &v1alpha1.JobWorkspace{}))
+			}, limit, "it goes")
 			kept := func() int {
 				all, err := w.store.List(t.Context(), uid)
 				require.NoError(t, err)
