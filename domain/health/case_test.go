@@ -48,7 +48,9 @@ const (
 )
 
 // examples reads the cases of both sets.
-func examples(t require.TestingT) []example { return append(examplesOf(t, first), examplesOf(t, second)...) }
+func examples(t require.TestingT) []example {
+	return append(examplesOf(t, first), examplesOf(t, second)...)
+}
 
 // examplesOf reads the cases of a set.
 func examplesOf(t require.TestingT, folder string) []example {

@@ -20,12 +20,14 @@ var (
 		successful synced uptodate valid validated validationsucceeded verified wellformed`)
 	failures = words(`abnormal aborted backofflimitexceeded buildfailed comparisonerror conflicted crashloopbackoff
 		deadlineexceeded degraded denied error errored errors failed failing failure fatal fetchfailed haserrors invalid
-		invalidrequest invalidspec invalidspecerror misconfigured reconcileerror reconcilefailed reconciliationfailed
-		recoverable rejected remediated replicafailure stalled storageoperationfailed syncerror terminal timedout
+		invalidrequest invalidspec invalidspecerror irreconcilable misconfigured reconcileerror reconcilefailed reconciliationfailed
+		recoverable rejected remediated replicafailure revoked stalled storageoperationfailed syncerror terminal timedout
 		unhealthy unreachable unrecoverable unschedulable`)
 	activities = words(`bootstrapping creating deleting deploying initializing installing migrating notready pending
 		processing progressing provisioning reconciling recovering resizing restarting rollingout rollingupdate scaling
 		scalingdown scalingup terminating updating upgrading waiting`)
+	// partial are the last words of types that sum up a part of an object: they count where nothing else speaks for it.
+	partial     = words(`active available healthy synced synchronized uptodate`)
 	suspensions = words(`hibernated paused rayclustersuspended reconciliationpaused stopped suspended`)
 )
 
@@ -61,37 +63,75 @@ func (o subject) conditions(path string, value any) []Evidence {
 // evidence returns what a condition speaks for; found is false for one of no known meaning.
 func (c condition) evidence(path string) (e Evidence, found bool) {
 	e = Evidence{Path: path + "[" + c.kind + "]", Value: c.status, Says: c.String()}
-	name := plain(c.kind[strings.LastIndexAny(c.kind, "./")+1:])
+	all := parts(c.kind[strings.LastIndexAny(c.kind, "./")+1:])
+	if len(all) == 0 {
+		return e, false
+	}
+	name := strings.Join(all, "")
 	e.summary = slices.Contains(summaries, name)
-	e.Class, found = c.class(name)
+	if e.Class, found = c.class(name, all[0], all[len(all)-1]); !found && c.sums(all[len(all)-1]) {
+		e.Class, e.partial, e.summary, found = c.summary(), true, true, true
+	}
+	e.partial = e.partial || c.says() && e.Class == Positive
 	if e.Class == Positive && c.old {
 		e.Class, e.Says = Negative, "condition "+c.kind+" is about an earlier generation"
 	}
 	return e, found
 }
 
-func (c condition) class(name string) (Class, bool) {
+// class returns the class of a condition by its type, which begins and ends with a word: BuildFailed.
+func (c condition) class(name, begin, end string) (Class, bool) {
 	isTrue := strings.EqualFold(c.status, "True")
 	switch {
-	case name == "":
-		return "", false
 	case slices.Contains(summaries, name):
-		return c.summary(isTrue), true
-	case slices.Contains(failures, name):
+		return c.summary(), true
+	case slices.Contains(failures, name), slices.Contains(failures, end):
 		return Failure, isTrue || c.status == ""
 	case slices.Contains(suspensions, name):
 		return Pause, isTrue
-	case slices.Contains(activities, name):
+	case slices.Contains(activities, name), slices.Contains(activities, begin) && !achieved(end), strings.HasSuffix(name, "inprogress"):
 		return c.activity(), isTrue && !c.settled()
-	case c.status == "":
-		return Failure, strings.HasSuffix(name, "error")
+	case c.says():
+		return word(c.status)
 	}
-	return Failure, strings.EqualFold(c.status, "False") && bad(c.reason) && c.severity != "Info"
+	return c.other()
+}
+
+// sums reports whether a type ends with a word that sums up a part of the object.
+func (c condition) sums(end string) bool {
+	return slices.Contains(partial, end) && (strings.EqualFold(c.status, "True") || strings.EqualFold(c.status, "False"))
+}
+
+// says reports whether the status is a word of the condition's own instead of True, False or Unknown.
+func (c condition) says() bool {
+	return !slices.Contains([]string{"", "true", "false", "unknown"}, strings.ToLower(c.status))
+}
+
+// achieved reports whether a word is that of something done, so that a type which ends with it is no activity:
+// ProvisioningSucceeded.
+func achieved(part string) bool { return strings.HasSuffix(part, "ed") || slices.Contains(good, part) }
+
+// other returns the class of a condition whose type is of no known meaning: its reason says whether it counts
+// when it is False.
+func (c condition) other() (Class, bool) {
+	if !strings.EqualFold(c.status, "False") || c.severity == "Info" {
+		return "", false
+	}
+	switch class, found := word(c.reason); {
+	case bad(c.reason):
+		return Failure, true
+	case class == Pause, class == Negative && !negated(parts(c.reason)):
+		return class, found
+	}
+	return "", false
 }
 
 // summary returns the class of a condition that sums an object up.
-func (c condition) summary(isTrue bool) Class {
+func (c condition) summary() Class {
+	isTrue := strings.EqualFold(c.status, "True")
 	switch {
+	case isTrue && bad(c.reason):
+		return Failure
 	case isTrue:
 		return Positive
 	case slices.ContainsFunc(parts(c.reason), func(part string) bool { return part == "paused" || part == "suspended" }):
@@ -117,7 +157,7 @@ func (c condition) settled() bool {
 	if len(all) == 0 || slices.Contains(all, "not") {
 		return false
 	}
-	return slices.Contains([]string{"available", "complete", "completed", "ready", "healthy", "expected", "succeeded"}, all[len(all)-1])
+	return slices.Contains([]string{"available", "complete", "completed", "ready", "healthy", "succeeded"}, all[len(all)-1])
 }
 
 // fails reports whether a condition names a failure, and not only what it waits for.

@@ -13,7 +13,7 @@ import (
 //nolint:gochecknoglobals // tables
 var (
 	working = []string{"ready", "available", "updated", "healthy", "online"}
-	ought   = []string{"", "desired", "total", "expected"}
+	ought   = []string{"", "desired", "total", "expected", "observed"}
 	sizes   = []string{"replicas", "desired", "total", "members", "size", "expected"}
 )
 
@@ -79,6 +79,9 @@ func sizeOf(o subject, name string) int64 {
 // totals returns the names of the counts that a count is to reach; none for other names.
 func totals(name string) []string {
 	name = plain(name)
+	if of, found := strings.CutPrefix(name, "current"); found && of != "" {
+		return []string{"desired" + of}
+	}
 	for _, begin := range working {
 		of, found := strings.CutPrefix(name, begin)
 		switch {

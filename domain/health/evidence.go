@@ -32,6 +32,9 @@ func (o subject) evidence() []Evidence {
 		}
 	}
 	all = append(all, o.search("status", "status", o.at("status"), 0)...)
+	if slices.ContainsFunc(all, func(e Evidence) bool { return e.Class == Positive && !e.partial }) {
+		all = slices.DeleteFunc(all, func(e Evidence) bool { return e.partial })
+	}
 	slices.SortStableFunc(all, func(a, b Evidence) int {
 		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Value, b.Value), cmp.Compare(a.Says, b.Says))
 	})
@@ -53,7 +56,7 @@ func (o subject) search(path, name string, value any, depth int) []Evidence {
 		}
 		return all
 	}
-	return leaf(path, name, value)
+	return o.leaf(path, name, value)
 }
 
 func (o subject) searchMap(path string, fields map[string]any, depth int) []Evidence {
@@ -66,34 +69,50 @@ func (o subject) searchMap(path string, fields map[string]any, depth int) []Evid
 		}
 		all = append(all, o.search(below, name, fields[name], depth+1)...)
 	}
-	if explained := explanation(fields); explained != "" {
-		all = slices.Clone(all)
-		for i, e := range all {
-			if e.Class == Negative && !e.summary && strings.LastIndex(e.Path, ".") == len(path) {
-				all[i].Class, all[i].Says = Failure, e.Says+": "+explained
-			}
+	explained, found := explanation(fields)
+	if explained == "" {
+		return all
+	}
+	all = slices.Clone(all)
+	for i, e := range all {
+		if e.Class == Negative && !e.summary && strings.LastIndex(e.Path, ".") == len(path) {
+			all[i].Class, all[i].Says = Failure, e.Says+": "+explained
 		}
+	}
+	if found != "" {
+		all = append(all, Evidence{Path: path + "." + found, Value: explained, Class: Failure, Says: "reports an error: " + explained})
 	}
 	return all
 }
 
-// explanation returns the error that a map names beside its evidence; empty if it names none.
-func explanation(fields map[string]any) string {
-	for _, name := range []string{"error", "errorMessage", "failureMessage", "failureReason"} {
-		switch e := fields[name].(type) {
-		case string:
-			if e != "" {
-				return e
-			}
-		case map[string]any:
-			if text, _ := e["message"].(string); text != "" {
-				return text
-			}
+// explanation returns the failure that a map names beside its evidence, and the name of the field that is an
+// error of itself; empty if it names none.
+func explanation(fields map[string]any) (text, field string) {
+	for _, name := range []string{"error", "errorMessage", "failureMessage", "failureReason", "errors", "problems"} {
+		if text := failure(fields[name]); text != "" {
+			return text, name
 		}
 	}
-	problems, _ := fields["problems"].([]any)
-	if len(problems) > 0 {
-		return fmt.Sprint(problems[0])
+	if text, _ := fields["message"].(string); complains(text) && !patient(text) {
+		return text, ""
+	}
+	return "", ""
+}
+
+// failure returns the words of a field that holds an error; empty if it holds none.
+func failure(value any) string {
+	switch e := value.(type) {
+	case string:
+		if !strings.EqualFold(e, "none") {
+			return e
+		}
+	case map[string]any:
+		text, _ := e["message"].(string)
+		return text
+	case []any:
+		if len(e) > 0 {
+			return cmp.Or(failure(e[0]), fmt.Sprint(e[0]))
+		}
 	}
 	return ""
 }
@@ -110,14 +129,14 @@ func label(entry any) string {
 }
 
 // leaf returns the evidence of one value: a word, a boolean, or a pair of counts in a text.
-func leaf(path, name string, value any) []Evidence {
+func (o subject) leaf(path, name string, value any) []Evidence {
 	class, found := Class(""), false
 	switch v := value.(type) {
 	case bool:
 		class, found = flag(name, v)
 	case string:
 		if class, found = ratio(name, v); !found && isWord(name) {
-			class, found = word(v)
+			class, found = o.word(v)
 		}
 	}
 	if !found {

@@ -24,7 +24,7 @@ func (o subject) guard(status Presence, silent bool, now time.Time) (v Verdict, 
 		return v, true
 	case known && ahead(o, observed):
 		return wait("a generation behind",
-			fmt.Sprintf("its controller has not looked at its last change yet (status.observedGeneration is %d)", observed))
+			fmt.Sprintf("its controller has not looked at its last change yet (it has looked at generation %d)", observed))
 	case !known && !o.isBuiltin() && stale(o, now):
 		return wait("a status that is old", "its controller has not looked at its last change yet (its status is older)")
 	}
@@ -43,9 +43,18 @@ func lacksStatus(o subject, defined Presence) bool {
 	return true
 }
 
-// observedGeneration returns the generation that the status is about; known is false where it does not tell.
+// observedGeneration returns the generation that the status is about, or else the newest one of its conditions;
+// known is false where neither names one.
 func observedGeneration(o subject) (generation int64, known bool) {
-	return number(o.at("status", "observedGeneration"))
+	if generation, known = number(o.at("status", "observedGeneration")); known {
+		return generation, true
+	}
+	for _, c := range list(o.at("status", "conditions")) {
+		if observed, found := number(c["observedGeneration"]); found {
+			generation, known = max(generation, observed), true
+		}
+	}
+	return generation, known
 }
 
 func ahead(o subject, observed int64) bool {

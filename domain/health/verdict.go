@@ -41,6 +41,8 @@ type Evidence struct {
 	Says string
 	// summary marks conditions that sum an object up.
 	summary bool
+	// partial marks conditions that count only where nothing else speaks for the object.
+	partial bool
 }
 
 // Verdict is the judgement of one object.

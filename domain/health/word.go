@@ -10,18 +10,23 @@ import (
 //
 //nolint:gochecknoglobals // tables
 var (
-	good = words(`accepted active alive applied attached available bound clusterinhealthystate complete completed
+	good = words(`accepted active alive allocated applied attached available bound clusterinhealthystate complete completed
 		connected created deployed done enabled established finished green healthok healthy initialized installed
-		issued listening loaded normal ok online operational passed poolinitialized present provisioned ready
+		issued listening loaded normal ok online operational passed poolinitialized present provisioned ready realized
 		reconciled released running scaled serving stable started streaming succeeded success successful synced
 		synchronized up updated uptodate valid validated verified working`)
 	broken = words(`abort aborted abnormal broken cancelled canceled corrupt corrupted crashed crashloopbackoff critical
 		dead degraded denied deny down err error errored errors evicted expired fail failed failing failure fatal
-		faulted faulty incorrect invalid killed lost malformed misconfigured offline oomkilled red refused rejected
+		faulted faulty imagepullbackoff incorrect invalid killed lost malformed misconfigured offline oomkilled red refused rejected
 		terminated timeout unavailable unhealthy unreachable unrecoverable unschedulable unsupported`)
 	under = words(`apply backup bootstrap bootstrapped clone failover failback import init instantiated missing new outofsync
 		partial planned progress queue queued reboot rerun resize restore retry rollback rollout scheduled setup
 		submitted switchover sync unbound unknown unready uninitialized unsynced upgrade wait yellow`)
+	// begun are good words that only tell of a beginning where the object is a run.
+	begun = words(`accepted active alive initialized loaded operational running started streaming working`)
+	// runs are the last words of the names of kinds whose objects come to an end.
+	runs = words(`backup benchmark build clone download experiment export import job migration promotion restore run scan
+		task test upload workflow`)
 	resting = words(`halted hibernated off paused sleeping stopped suspended`)
 )
 
@@ -54,7 +59,7 @@ func word(text string) (class Class, found bool) {
 		return Pause, true
 	case negated(all):
 		return Negative, slices.Contains([]string{"not", "un"}, all[0])
-	case contains(broken):
+	case contains(broken), slices.Contains(broken, whole):
 		return Failure, true
 	case contains(under), slices.Contains(under, whole), slices.ContainsFunc(all, ongoing):
 		return Negative, true
@@ -69,14 +74,14 @@ func ongoing(part string) bool {
 
 // negated reports whether a phrase says that something is not so.
 func negated(all []string) bool {
-	return len(all) > 1 && (all[0] == "no" || all[0] == "not" || all[0] == "without") && all[1] != "found"
+	return len(all) > 1 && (all[0] == "no" || all[0] == "not" || all[0] == "without") && !slices.Contains(denials, all[1])
 }
 
 // The fields that are booleans about the object; others that end with ready are too.
 //
 //nolint:gochecknoglobals // tables
 var (
-	goodFlags = words(`accepted active available bound completed connected deployed established healthy installed online
+	goodFlags = words(`accepted active applied available bound completed connected created deployed established healthy installed online
 		provisioned ready readytouse reconciled succeeded synced uptodate valid`)
 	brokenFlags  = words(`aborted degraded error errored failed haserror haserrors stalled unhealthy`)
 	restingFlags = words(`hibernated paused suspended`)
@@ -97,4 +102,20 @@ func flag(name string, value bool) (class Class, found bool) {
 		return Pause, value
 	}
 	return "", false
+}
+
+// word returns the class of a word about an object. A run that has begun is not ready before it has ended.
+func (o subject) word(text string) (Class, bool) {
+	class, found := word(text)
+	if class == Positive && o.isRun() && slices.Contains(begun, plain(text)) {
+		class = Negative
+	}
+	return class, found
+}
+
+// isRun reports whether the object comes to an end, by the name of its kind: RayJob, but not CronJob.
+func (o subject) isRun() bool {
+	_, kind := o.kind()
+	all := parts(kind)
+	return len(all) > 0 && slices.Contains(runs, all[len(all)-1]) && all[0] != "cron" && all[0] != "scheduled"
 }

@@ -3,6 +3,7 @@ package library
 import (
 	"bytes"
 	"fmt"
+	"time"
 
 	"gopkg.in/yaml.v3"
 )
@@ -37,5 +38,31 @@ func ParseCase(file string, text []byte) (Case, error) {
 		return c, fmt.Errorf("cannot read case %s: it needs object, as kubectl get -o yaml prints it, and want, the state: "+
 			"Ready, InProgress, Failing, Suspended or Unknown", file)
 	}
+	for key, value := range c.Object {
+		c.Object[key] = plain(value)
+	}
 	return c, nil
+}
+
+// plain returns a value of YAML as the API server returns it: numbers as int64 or float64, times as texts.
+func plain(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		copied := map[string]any{}
+		for key, inner := range v {
+			copied[key] = plain(inner)
+		}
+		return copied
+	case []any:
+		copied := []any{}
+		for _, inner := range v {
+			copied = append(copied, plain(inner))
+		}
+		return copied
+	case int:
+		return int64(v)
+	case time.Time:
+		return v.Format(time.RFC3339)
+	}
+	return value
 }

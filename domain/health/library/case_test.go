@@ -25,6 +25,13 @@ func TestParseCase(t *testing.T) {
 	}
 }
 
+// A case holds its object as the API server returns it: whole numbers, and times as texts.
+func TestParseCaseAsTheServerReturnsIt(t *testing.T) {
+	c, err := library.ParseCase("a.yaml", []byte("want: Ready\nobject: {status: {observedGeneration: 1, ratio: 0.5, at: 2026-11-27T11:00:00Z, all: [2]}}\n"))
+	require.NoError(t, err)
+	assert.Equal(t, map[string]any{"observedGeneration": int64(1), "ratio": 0.5, "at": "2026-11-27T11:00:00Z", "all": []any{int64(2)}}, c.Object["status"])
+}
+
 // Any text is a case or an error.
 func FuzzParseCase(f *testing.F) {
 	f.Add([]byte("want: Ready\nobject: {kind: Engine}\n"))
