@@ -21,13 +21,13 @@ var past = []string{"history", "lastState"}
 // asked are fields of a spec that suspend an object.
 //
 //nolint:gochecknoglobals // a table
-var asked = []string{"suspend", "suspended", "pause", "paused"}
+var asked = words(`halted pause paused runPolicy.suspend shutdown stopped suspend suspended`)
 
 // evidence returns what the spec and the status show, in an order that does not depend on theirs.
 func (o subject) evidence() []Evidence {
 	var all []Evidence
 	for _, name := range asked {
-		if o.at("spec", name) == true {
+		if o.at(append([]string{"spec"}, strings.Split(name, ".")...)...) == true {
 			all = append(all, Evidence{Path: "spec." + name, Value: "true", Class: Pause, Says: "is suspended: spec." + name + " is true"})
 		}
 	}

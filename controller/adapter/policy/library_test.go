@@ -132,3 +132,21 @@ func TestLibrary(t *testing.T) {
 	require.ErrorContains(t, err, "cannot use probe race.example.org/Engine.yaml, ready: line 1")
 	assert.ErrorContains(t, err, "says: it returns int: write an expression that returns a text")
 }
+
+// What is suspended because its own spec asks for it holds nothing up (CONTENT.md H3).
+func TestIntendedSuspension(t *testing.T) {
+	l, err := policy.Shipped()
+	require.NoError(t, err)
+	want := map[string]bool{
+		"kubeflow.org/TFJob/suspended.yaml": true, "kubeflow.org/MPIJob/suspended.yaml": true, "ray.io/RayJob/suspended.yaml": true,
+		"postgres-operator.crunchydata.com/PostgresCluster/shutdown.yaml": true, "second/kubedb.com/Postgres/halted.yaml": true,
+		"second/milvus.io/Milvus/stopped.yaml": false, "k8s.mariadb.com/Restore/suspended.yaml": false,
+	}
+	for _, e := range examples() {
+		if intended, listed := want[e.file]; listed {
+			assert.Equal(t, intended, e.judge(l).Intended(), e.file)
+			delete(want, e.file)
+		}
+	}
+	assert.Empty(t, want)
+}
