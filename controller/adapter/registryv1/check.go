@@ -51,10 +51,13 @@ func (c *checking) named(place, name string) {
 	}
 }
 
-// definitions looks for the definitions that are owned.
+// definitions refuses a definition that is there twice, and one that is owned and not there.
 func (c *checking) definitions() {
 	there := map[string]bool{}
 	for _, d := range c.operator.definitions {
+		if there[d.ID().Name] {
+			c.add("%s is there twice in manifests/: remove one", d.ID())
+		}
 		there[d.ID().Name] = true
 	}
 	for i, d := range c.Spec.Definitions.Owned {

@@ -101,6 +101,7 @@ func TestConvertRefuses(t *testing.T) {
 		"APIService":  {why: "not converted", documents: change("  customres", "  apiservicedefinitions: {owned: [{name: a}]}\n  customres"), want: "apiservicedefinitions"},
 		"Mode":        {why: "one namespace alone", documents: change("", ""), watch: []string{"shop"}, want: "mode SingleNamespace: it supports AllNamespaces, MultiNamespace: choose"},
 		"Missing":     {why: "a definition that is not there", documents: []string{version}, want: `owns CustomResourceDefinition "caches.example.org"`},
+		"TwiceThere":  {why: "which?", documents: append(change("", ""), definition), want: `CustomResourceDefinition caches.example.org is there twice in manifests/: remove one`},
 		"Kind":        {why: "a workload beside the strategy", documents: append(change("", ""), "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"), want: "Pod a is of a kind"},
 		"Deployments": {why: "no name", documents: change("deployments: [{name: cache, ", "deployments: [{name: '', "), want: `spec.install.spec.deployments[0].name "" is not a valid name of an object: write lower-case letters, digits, - and .`},
 		"Uppercase":   {why: "no name", documents: change("deployments: [{name: cache, ", "deployments: [{name: Cache, "), want: `deployments[0].name "Cache" is not a valid name of an object`},

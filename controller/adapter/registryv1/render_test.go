@@ -2,6 +2,7 @@ package registryv1_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -144,10 +145,22 @@ func TestReinvocationPolicy(t *testing.T) {
 	}
 }
 
-// CONTENT.md X7: kinds of a catalogue may be in a bundle.
+// CONTENT.md X7: the kinds that operator-registry 1.73 lists may be in a bundle, those of a namespace in the operator's
+// (pkg/lib/bundle/supported_resources.go). It takes VerticalPodAutoscalers for objects of the cluster, which they are not.
 func TestKinds(t *testing.T) {
-	monitor := converted(t, registryv1.Options{}, "PodMonitor", version, definition, "apiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\nmetadata: {name: a}\n")
-	assert.Equal(t, "operators", below(monitor, "metadata", "namespace"))
+	const ofNamespace = "ConfigMap NetworkPolicy PodDisruptionBudget PodMonitor PrometheusRule Role RoleBinding Secret Service ServiceAccount ServiceMonitor VerticalPodAutoscaler"
+	const ofCluster = "ClusterRole ClusterRoleBinding ConsoleCLIDownload ConsoleLink ConsolePlugin ConsoleQuickStart ConsoleYAMLSample PriorityClass"
+	for _, kind := range strings.Fields(ofNamespace + " " + ofCluster) {
+		all, err := registryv1.Convert(objects(t, version, definition, "apiVersion: v1\nkind: "+kind+"\nmetadata: {name: besides}\n"), registryv1.Options{Namespace: "operators"})
+		require.NoError(t, err, kind)
+		i := slices.IndexFunc(all, func(o bundle.Object) bool { return o.ID().Kind == kind && o.ID().Name == "besides" })
+		require.GreaterOrEqual(t, i, 0, kind)
+		if namespace := below(all[i], "metadata", "namespace"); slices.Contains(strings.Fields(ofCluster), kind) {
+			assert.Nil(t, namespace, kind)
+		} else {
+			assert.Equal(t, "operators", namespace, kind)
+		}
+	}
 }
 
 // CONTENT.md X7: a deploymentConfig customizes each deployment as a lifecycle manager does.
