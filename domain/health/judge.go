@@ -1,6 +1,7 @@
 package health
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -18,11 +19,12 @@ const (
 // Opinion is the answer of a probe. Ignores names conditions and paths that do not count against it;
 // "status" stands for a missing status.
 type Opinion struct {
-	State    State
-	Says     string
-	Rule     string
-	Terminal bool
-	Ignores  []string
+	State State
+	// Says explains the state in the probe's words; without any, evidence explains it, and Otherwise where there is none.
+	Says, Otherwise string
+	Rule            string
+	Terminal        bool
+	Ignores         []string
 }
 
 // Finder judges objects of one kind by expressions; known is false for an object of another.
@@ -91,8 +93,14 @@ func (p Opinion) weigh(evidence []Evidence) Verdict {
 	if v := generic(against); p.State == Ready && len(against) > 0 {
 		return v
 	}
-	return Verdict{State: p.State, Says: p.Says, Rule: p.Rule, Terminal: p.Terminal}
+	e, _ := first(evidence, classes[p.State])
+	return Verdict{State: p.State, Says: cmp.Or(p.Says, e.Says, p.Otherwise), Rule: p.Rule, Terminal: p.Terminal}
 }
+
+// classes are those of the evidence that explains a state.
+//
+//nolint:gochecknoglobals // a table
+var classes = map[State]Class{Failing: Failure, Suspended: Pause, InProgress: Negative}
 
 // named reports whether a name is that of the evidence: its path, or its condition's type.
 func (e Evidence) named(name string) bool {

@@ -62,3 +62,30 @@ func TestAddressIsOptional(t *testing.T) {
 		assert.Equal(t, health.Ready, health.Judge(o, health.Knowledge{}, now).State, kind)
 	}
 }
+
+// A probe without words leaves it to the evidence to explain its verdict, and has words of last resort (CONTENT.md H4).
+func TestEvidenceExplainsAProbe(t *testing.T) {
+	engine := func(status map[string]any) map[string]any {
+		return map[string]any{"apiVersion": "example.org/v1", "kind": "Engine", "status": status}
+	}
+	tests := map[string]struct {
+		why    string
+		state  health.State
+		says   string
+		status map[string]any
+		want   string
+	}{
+		"Evidence":  {"a count says what is missing", health.InProgress, "", map[string]any{"replicas": int64(2), "readyReplicas": int64(1)}, "readyReplicas is 1 of 2"},
+		"Failure":   {"of several, one of the same kind", health.Failing, "", map[string]any{"phase": "Pending", "state": "Broken"}, "state is Broken"},
+		"Words":     {"a probe knows better", health.InProgress, "warms up", map[string]any{"phase": "Pending"}, "warms up"},
+		"Otherwise": {"nothing else is known", health.InProgress, "", map[string]any{"oil": "cold"}, "waits for oil"},
+	}
+	for label, tc := range tests {
+		t.Run(label, func(t *testing.T) {
+			probe := func(map[string]any) (health.Opinion, bool) {
+				return health.Opinion{State: tc.state, Says: tc.says, Otherwise: "waits for oil"}, true
+			}
+			assert.Equal(t, tc.want, health.Judge(engine(tc.status), health.Knowledge{Library: probe}, now).Says, tc.why)
+		})
+	}
+}

@@ -94,7 +94,8 @@ func (l *Library) Probe(o map[string]any) (opinion health.Opinion, known bool) {
 		opinion.State = health.Ready
 		return opinion, true
 	}
-	opinion.Says = p.explain(o, opinion.State)
+	words := map[health.State]string{health.Failing: "has failed by its own status", health.Suspended: "is suspended"}
+	opinion.Says, opinion.Otherwise = p.explain(o), cmp.Or(words[opinion.State], "waits for "+p.Ready)
 	return opinion, true
 }
 
@@ -107,15 +108,16 @@ func (p shipped) holds(name string, o map[string]any) bool {
 	return is && err == nil
 }
 
-// explain returns what the object says of its state, or else the expression that decided.
-func (p shipped) explain(o map[string]any, state health.State) string {
-	if says := p.programs["says"]; says != nil {
-		if value, _, err := says.Eval(map[string]any{"object": o}); err == nil {
-			if text, _ := value.Value().(string); text != "" {
-				return text
-			}
-		}
+// explain returns what the object says of its state; empty where it says nothing.
+func (p shipped) explain(o map[string]any) string {
+	says := p.programs["says"]
+	if says == nil {
+		return ""
 	}
-	words := map[health.State]string{health.Failing: "has failed by its own status", health.Suspended: "is suspended"}
-	return cmp.Or(words[state], "waits for "+p.Ready)
+	value, _, err := says.Eval(map[string]any{"object": o})
+	if err != nil {
+		return ""
+	}
+	text, _ := value.Value().(string)
+	return text
 }
