@@ -89,7 +89,7 @@ func (c condition) class(name, begin, end string) (Class, bool) {
 		return Failure, isTrue || c.status == ""
 	case slices.Contains(suspensions, name):
 		return Pause, isTrue
-	case slices.Contains(activities, name), slices.Contains(activities, begin) && !achieved(end), strings.HasSuffix(name, "inprogress"):
+	case acts(name, begin, end):
 		return c.activity(), isTrue && !c.settled()
 	case c.says():
 		return word(c.status)
@@ -105,6 +105,12 @@ func (c condition) sums(end string) bool {
 // says reports whether the status is a word of the condition's own instead of True, False or Unknown.
 func (c condition) says() bool {
 	return !slices.Contains([]string{"", "true", "false", "unknown"}, strings.ToLower(c.status))
+}
+
+// acts reports whether a type is that of work under way: Reconciling, UpdatingVersion, RolloutProgressing.
+func acts(name, begin, end string) bool {
+	return slices.Contains(activities, name) || slices.Contains(activities, end) || strings.HasSuffix(name, "inprogress") ||
+		slices.Contains(activities, begin) && !achieved(end)
 }
 
 // achieved reports whether a word is that of something done, so that a type which ends with it is no activity:

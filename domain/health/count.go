@@ -12,7 +12,7 @@ import (
 //
 //nolint:gochecknoglobals // tables
 var (
-	working = []string{"ready", "available", "updated", "healthy", "online"}
+	working = []string{"ready", "available", "updated", "uptodate", "healthy", "online", "succeeded"}
 	ought   = []string{"", "desired", "total", "expected", "observed"}
 	sizes   = []string{"replicas", "desired", "total", "members", "size", "expected"}
 )
@@ -87,7 +87,7 @@ func totals(name string) []string {
 		switch {
 		case !found:
 			continue
-		case of == "" && begin == "ready":
+		case of == "" && (begin == "ready" || begin == "succeeded"):
 			return sizes
 		case of == "":
 			return nil
