@@ -113,7 +113,7 @@ func acts(name, begin, end string) bool {
 		slices.Contains(activities, begin) && !achieved(end)
 }
 
-// achieved reports whether a word is that of something done, so that a type which ends with it is no activity:
+// achieved reports whether a word is that of something done: a type that ends with it is not an activity, such as
 // ProvisioningSucceeded.
 func achieved(part string) bool { return strings.HasSuffix(part, "ed") || slices.Contains(good, part) }
 

@@ -150,7 +150,7 @@ func TestReinvocationPolicy(t *testing.T) {
 func TestKinds(t *testing.T) {
 	const ofNamespace = "ConfigMap NetworkPolicy PodDisruptionBudget PodMonitor PrometheusRule Role RoleBinding Secret Service ServiceAccount ServiceMonitor VerticalPodAutoscaler"
 	const ofCluster = "ClusterRole ClusterRoleBinding ConsoleCLIDownload ConsoleLink ConsolePlugin ConsoleQuickStart ConsoleYAMLSample PriorityClass"
-	for _, kind := range strings.Fields(ofNamespace + " " + ofCluster) {
+	for kind := range strings.FieldsSeq(ofNamespace + " " + ofCluster) {
 		all, err := registryv1.Convert(objects(t, version, definition, "apiVersion: v1\nkind: "+kind+"\nmetadata: {name: besides}\n"), registryv1.Options{Namespace: "operators"})
 		require.NoError(t, err, kind)
 		i := slices.IndexFunc(all, func(o bundle.Object) bool { return o.ID().Kind == kind && o.ID().Name == "besides" })
