@@ -33,12 +33,12 @@ func runUnpack(args []string) (int, error) {
 // off.
 func unpack(root, to string) error {
 	work := filepath.Join(to, content)
-	if err := os.RemoveAll(work); err != nil {
+	if err := os.RemoveAll(work); err != nil { //nolint:gosec // the folder is an argument
 		return err
 	}
 	err := os.CopyFS(work, os.DirFS(filepath.Join(root, contract.Work)))
 	if errors.Is(err, fs.ErrNotExist) {
-		err = os.MkdirAll(work, 0o750)
+		err = os.MkdirAll(work, 0o750) //nolint:gosec // the folder is an argument
 	}
 	for name, entries := range map[string]func(string) string{passwd: contract.Passwd, group: contract.Group} {
 		image, problem := os.ReadFile(filepath.Join(root, "etc", name)) //nolint:gosec // of the image

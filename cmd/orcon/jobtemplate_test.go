@@ -47,15 +47,14 @@ spec:
       host: {type: string}
 `
 
-// JOBS.md J16: a template is built without a cluster and without an engine, from a folder, a zip and a tgz, each time bit by
-// bit the same.
+// JOBS.md J16: a template is built without a cluster and without an engine, from a folder, each time bit by bit the same.
 func TestTemplateBuild(t *testing.T) {
 	image, err := random.Image(1024, 1)
 	require.NoError(t, err)
 	base := filepath.Join(t.TempDir(), "base.tar")
 	require.NoError(t, tarball.WriteToFile(base, nil, image))
 	kinds, folder := write(t, "kinds.yaml", templateKinds), t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(folder, "run.sh"), []byte("#!/bin/sh\n"), 0o700)) //nolint:gosec // a program
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "run.sh"), []byte("#!/bin/sh\n"), 0o700))
 	build := func(source string) (v1alpha1.JobTemplateVersion, []byte) {
 		file := filepath.Join(t.TempDir(), "image.tar")
 		code, out, errs := call("", "job", "template", "build", source, "-f", kinds, "--base", base, "--image", "registry.example.org/web",
@@ -63,7 +62,7 @@ func TestTemplateBuild(t *testing.T) {
 		require.Zero(t, code, errs)
 		var v v1alpha1.JobTemplateVersion
 		require.NoError(t, yaml.UnmarshalStrict([]byte(out), &v))
-		text, err := os.ReadFile(file) //nolint:gosec // of the test
+		text, err := os.ReadFile(file)
 		require.NoError(t, err)
 		return v, text
 	}

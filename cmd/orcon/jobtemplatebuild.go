@@ -70,49 +70,58 @@ func (o *templateOptions) freeze(c *cobra.Command, source string) (builtTemplate
 	return builtTemplate{v, tree, resolved[0].String()}, err
 }
 
+// templateFiles are the objects of the files of a build.
+type templateFiles struct {
+	built *v1alpha1.JobTemplate
+	types map[string]*v1alpha1.JobTemplateType
+}
+
 // read returns the only JobTemplate of the files, and the type that it names.
 func (o *templateOptions) read(c *cobra.Command) (t domain.Type, l domain.Design, err error) {
-	var built *v1alpha1.JobTemplate
-	types := map[string]*v1alpha1.JobTemplateType{}
 	if len(o.files) == 0 {
 		return t, l, errors.New("the flag --file is missing: name a file with the JobTemplate, and one with its JobTemplateType")
 	}
+	kinds := templateFiles{types: map[string]*v1alpha1.JobTemplateType{}}
 	for _, file := range o.files {
 		objects, err := readObjects(c, file)
-		if err != nil {
-			return t, l, err
+		for i := 0; err == nil && i < len(objects); i++ {
+			err = kinds.add(objects[i])
 		}
-		for _, one := range objects {
-			switch one.Text("kind") {
-			case "JobTemplate":
-				if built != nil {
-					return t, l, fmt.Errorf("%s: JobTemplate %s is a second one: build one at a time", file, one.ID().Name)
-				}
-				built = &v1alpha1.JobTemplate{}
-				err = into(one, built)
-			case "JobTemplateType":
-				kind := &v1alpha1.JobTemplateType{}
-				err = into(one, kind)
-				types[kind.Name] = kind
-			}
-			if err != nil {
-				return t, l, fmt.Errorf("%s: %w", file, err)
-			}
+		if err != nil {
+			return t, l, fmt.Errorf("%s: %w", file, err)
 		}
 	}
-	if built == nil {
+	if kinds.built == nil {
 		return t, l, fmt.Errorf("there is no JobTemplate in %s: write one with spec.build", strings.Join(o.files, ", "))
 	}
-	if l, err = convert.ToBuild(built); err != nil {
+	if l, err = convert.ToBuild(kinds.built); err != nil {
 		return t, l, err
 	}
-	kind, found := types[built.Spec.Build.Type]
+	kind, found := kinds.types[kinds.built.Spec.Build.Type]
 	if !found {
-		return t, l, fmt.Errorf("there is no JobTemplateType %s in %s: add its file, which `kubectl get jobtemplatetype %[1]s -o yaml` prints",
-			built.Spec.Build.Type, strings.Join(o.files, ", "))
+		return t, l, fmt.Errorf("there is no JobTemplateType %s in %s: add a file with it, from the cluster or of your own",
+			kinds.built.Spec.Build.Type, strings.Join(o.files, ", "))
 	}
 	t, err = convert.ToType(kind)
 	return t, l, err
+}
+
+// add adds an object of a file; those of other kinds are ignored.
+func (k *templateFiles) add(one bundle.Object) error {
+	switch one.Text("kind") {
+	case "JobTemplate":
+		if k.built != nil {
+			return fmt.Errorf("JobTemplate %s is a second one: build one at a time", one.ID().Name)
+		}
+		k.built = &v1alpha1.JobTemplate{}
+		return into(one, k.built)
+	case "JobTemplateType":
+		kind := &v1alpha1.JobTemplateType{}
+		err := into(one, kind)
+		k.types[kind.Name] = kind
+		return err
+	}
+	return nil
 }
 
 // into reads an object as its kind; a field that the kind has not is an error.

@@ -92,18 +92,17 @@ func (e *Engine) folder(n executor.Name) Mounts {
 	return Mounts(filepath.Join(e.Folder, n.UID+"."+strconv.Itoa(n.Number)))
 }
 
-// begin returns the task of an attempt, which it starts if there is none.
-func (e *Engine) begin(f Mounts, a executor.Attempt) *task {
-	t := e.tasks[a.Name]
-	if t == nil {
-		t = &task{engine: e, folder: f, attempt: a, terminate: make(chan struct{})}
-		if f.there(removedName) {
-			close(t.terminate)
-		}
-		e.tasks[a.Name] = t
-		e.running.Go(func() { t.carry(e.context) })
+// begin starts the task of an attempt, if there is none.
+func (e *Engine) begin(f Mounts, a executor.Attempt) {
+	if e.tasks[a.Name] != nil {
+		return
 	}
-	return t
+	t := &task{engine: e, folder: f, attempt: a, terminate: make(chan struct{})}
+	if f.there(removedName) {
+		close(t.terminate)
+	}
+	e.tasks[a.Name] = t
+	e.running.Go(func() { t.carry(e.context) })
 }
 
 // Start implements executor.Executor. The image is pulled, and the container made, in the background.

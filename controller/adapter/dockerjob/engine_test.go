@@ -89,7 +89,7 @@ func TestLife(t *testing.T) {
 	for range 3 {
 		require.NoError(t, e.Start(t.Context(), attempt()))
 	}
-	require.Eventually(t, func() bool { return fake.starts(container2) == 1 }, time.Minute, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return fake.starts() == 1 }, time.Minute, 5*time.Millisecond)
 	sees(t, e, func(s executor.Sight) bool {
 		return s == executor.Sight{Pod: run.Pod{Made: true, Where: "n1"}, Claimant: "n1"}
 	})
@@ -117,7 +117,7 @@ func TestAdopts(t *testing.T) {
 		return waits(ctx, a, f, terminate)
 	})
 	assert.Equal(t, attempt(), <-kept)
-	assert.Equal(t, 1, fake.starts(container2))
+	assert.Equal(t, 1, fake.starts())
 	require.NoError(t, e.Remove(t.Context(), attempt().Name))
 	fake.end(container2)
 	sees(t, e, gone)
@@ -149,7 +149,7 @@ func TestStartsOnce(t *testing.T) {
 	assert.Equal(t, contract.Refused, got.Code)
 	assert.Contains(t, got.Message, "docker logs "+container2)
 	sees(t, e, func(s executor.Sight) bool { return s.Over && !s.Stopped })
-	assert.Zero(t, fake.starts(container2))
+	assert.Zero(t, fake.starts())
 	require.NoError(t, e.Start(t.Context(), attempt()), "it changes nothing")
 	require.NoError(t, e.Remove(t.Context(), attempt().Name))
 	sees(t, e, gone)
@@ -194,7 +194,7 @@ func TestPulls(t *testing.T) {
 	fake, c := newFake(t)
 	e := open(t, c, folder(t), waits)
 	require.NoError(t, e.Start(t.Context(), attempt()))
-	require.Eventually(t, func() bool { return fake.starts(container2) == 1 }, time.Minute, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return fake.starts() == 1 }, time.Minute, 5*time.Millisecond)
 	assert.Equal(t, []string{"example.org/a:1"}, fake.pulled)
 }
 

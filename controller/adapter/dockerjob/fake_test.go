@@ -57,7 +57,7 @@ func newFake(t *testing.T, images ...string) (*fakeEngine, *client.Client) {
 func answer(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body)
+	_ = json.NewEncoder(w).Encode(body) //nolint:errchkjson // of a test
 }
 
 func refuse(w http.ResponseWriter, status int, message string) {
@@ -186,11 +186,11 @@ func (e *fakeEngine) end(name string) {
 	e.containers[name].end()
 }
 
-// starts returns how often a container was started.
-func (e *fakeEngine) starts(name string) int {
+// starts returns how often container2 was started.
+func (e *fakeEngine) starts() int {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
-	if c := e.containers[name]; c != nil {
+	if c := e.containers[container2]; c != nil {
 		return c.starts
 	}
 	return 0

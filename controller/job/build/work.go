@@ -74,8 +74,10 @@ func (w *works) look(
 // run carries out a build once there is a place for it.
 func (w *works) run(ctx context.Context, name types.NamespacedName, one *work, do func(context.Context) (made, error)) {
 	defer one.cancel()
-	var result made
-	err := context.Cause(ctx)
+	var (
+		result made
+		err    error
+	)
 	select {
 	case w.rooms <- struct{}{}:
 		result, err = do(ctx)

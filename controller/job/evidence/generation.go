@@ -26,7 +26,7 @@ func Record(ctx context.Context, store blob.Store, uid string, w workspace.Works
 	g := w.State
 	key := blob.Key{Workspace: uid, Fence: g.Fence, Name: fmt.Sprintf("%s%0*d", generationPrefix, generationDigits, g.Number)}
 	if g.Number == 0 || key.Check() != nil {
-		return nil
+		return nil //nolint:nilerr // a state of another store is not recorded
 	}
 	text, err := json.Marshal(generation{g.Digest, g.Key})
 	if err == nil {

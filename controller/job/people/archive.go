@@ -13,9 +13,6 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
 )
 
-// statePrefix begins the names of archives in the store.
-const statePrefix = evidence.StatePrefix
-
 // received is an archive in a temporary file, in the form that a capture writes.
 type received struct {
 	state.Summary

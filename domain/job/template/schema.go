@@ -107,7 +107,7 @@ func (o object) schema() (Signature, error) {
 	for _, one := range s.Names() {
 		faults = append(faults, s.check(one))
 	}
-	if hides("$defs", map[string]any(s.shared)) {
+	if hides("$defs", s.shared) {
 		faults = append(faults, errors.New("$defs has a part that is sensitive: mark the properties that refer to it instead"))
 	}
 	return s, errors.Join(faults...)

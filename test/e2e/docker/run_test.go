@@ -156,7 +156,8 @@ func TestConfined(t *testing.T) {
 	c, err := w.docker.ContainerInspect(t.Context(), container(a.Name), client.ContainerInspectOptions{})
 	require.NoError(t, err)
 	h := c.Container.HostConfig
-	assert.Equal(t, dockerjob.DefaultLimits(), dockerjob.Limits{Memory: h.Memory, Processes: *h.PidsLimit})
+	limits := dockerjob.Limits{Memory: h.Memory, Processes: *h.PidsLimit}
+	assert.Equal(t, dockerjob.DefaultLimits(), limits)
 	assert.False(t, h.Privileged)
 	for _, m := range c.Container.Mounts {
 		assert.NotContains(t, m.Source, "docker.sock")

@@ -201,11 +201,11 @@ type sick struct {
 // trouble returns the error of the store, if it has one now.
 func (s *sick) trouble() error {
 	text, _ := os.ReadFile(s.file)
-	switch chaos.Kind(text) {
-	case chaos.StoreDown:
-		return fmt.Errorf("the store is down: %w", syscall.EIO)
-	case chaos.StoreSlow:
+	if chaos.Kind(text) == chaos.StoreSlow {
 		<-time.After(500 * time.Millisecond)
+	}
+	if chaos.Kind(text) == chaos.StoreDown {
+		return fmt.Errorf("the store is down: %w", syscall.EIO)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -265,8 +266,7 @@ func (l *lane) strike(uid string, s chaos.Step, ended <-chan struct{}) bool {
 	if moment > chaos.Created {
 		<-time.After(after)
 	}
-	switch s.Kind {
-	case chaos.MessageLost, chaos.AnswerLost, chaos.MessageRepeated, chaos.MessageLate:
+	if slices.Contains([]chaos.Kind{chaos.MessageLost, chaos.AnswerLost, chaos.MessageRepeated, chaos.MessageLate}, s.Kind) {
 		l.courier.Treat(uid, s.Kind)
 		_ = poll(hopeless, func() bool { return over() || l.courier.Count(uid) > 0 })
 		return l.courier.Count(uid) > 0
@@ -289,10 +289,10 @@ func (l *lane) hit(a attempt, kind chaos.Kind) bool {
 	if pid == 0 || !a.alive(name) {
 		return false
 	}
-	switch kind {
-	case chaos.ProgramKilled:
+	if kind == chaos.ProgramKilled {
 		return killChild(pid)
-	case chaos.KeeperRestarted:
+	}
+	if kind == chaos.KeeperRestarted {
 		return restarted(a, pid) == nil
 	}
 	return syscall.Kill(pid, syscall.SIGKILL) == nil
@@ -303,7 +303,7 @@ func killChild(pid int) bool {
 	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
 	for _, list := range lists {
 		text, _ := os.ReadFile(list)
-		for _, child := range strings.Fields(string(text)) {
+		for child := range strings.FieldsSeq(string(text)) {
 			if n, err := strconv.Atoi(child); err == nil && syscall.Kill(n, syscall.SIGKILL) == nil {
 				return true
 			}

@@ -194,7 +194,7 @@ type JobTemplateSource struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=2048
 	// +kubebuilder:validation:Pattern=`^git\+https?://`
-	Reference string `json:"reference"` //nolint:kubeapilinter // not to an object: a URL
+	Reference string `json:"reference"`
 	// interval is how often a branch or tag is looked up, from 10s to 24h; unset is 5m.
 	// +optional
 	// +kubebuilder:validation:Type=string
