@@ -51,7 +51,7 @@ func TestBuild(t *testing.T) {
 	base := baseImage(t)
 	built, err := base.Append(contentOf(t, files))
 	require.NoError(t, err)
-	again, err := baseImage(t).Append(contentOf(t, files))
+	again, err := base.Append(contentOf(t, files))
 	require.NoError(t, err)
 	assert.Equal(t, built.Digest, again.Digest)
 	var one, two bytes.Buffer
