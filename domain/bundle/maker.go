@@ -22,7 +22,7 @@ func (g *graph) advanceMakers(id ID) {
 // advanceItem advances a custom resource, what it names as its issuer or store, and the maker of that one's authority.
 func (g *graph) advanceItem(i int) {
 	item := &g.items[i]
-	if item.Phase != CustomResources || item.Object.Annotation(PhaseKey) != "" || item.definedHere() {
+	if item.Phase != CustomResources || item.Object.Annotation(PhaseKey) != "" || definedHere(item.After) {
 		return
 	}
 	item.Phase = Configuration
@@ -40,9 +40,9 @@ func (g *graph) advanceItem(i int) {
 	}
 }
 
-// definedHere reports whether the bundle has the definition of the item's kind.
-func (i Item) definedHere() bool {
-	for _, e := range i.After {
+// definedHere reports whether a dependency of an item is the definition of its kind.
+func definedHere(after []Edge) bool {
+	for _, e := range after {
 		if e.To.kind() == definition {
 			return true
 		}

@@ -56,7 +56,8 @@ func (o subject) search(path, name string, value any, depth int) []Evidence {
 		}
 		return all
 	}
-	return o.leaf(path, name, value)
+	_, kind := o.kind()
+	return leaf(isRun(kind), path, name, value)
 }
 
 func (o subject) searchMap(path string, fields map[string]any, depth int) []Evidence {
@@ -129,14 +130,14 @@ func label(entry any) string {
 }
 
 // leaf returns the evidence of one value: a word, a boolean, or a pair of counts in a text.
-func (o subject) leaf(path, name string, value any) []Evidence {
+func leaf(run bool, path, name string, value any) []Evidence {
 	class, found := Class(""), false
 	switch v := value.(type) {
 	case bool:
 		class, found = flag(name, v)
 	case string:
 		if class, found = ratio(name, v); !found && isWord(name) {
-			class, found = o.word(v)
+			class, found = wordOf(run, v)
 		}
 	}
 	if !found {

@@ -104,18 +104,17 @@ func flag(name string, value bool) (class Class, found bool) {
 	return "", false
 }
 
-// word returns the class of a word about an object. A run that has begun is not ready before it has ended.
-func (o subject) word(text string) (Class, bool) {
+// wordOf returns the class of a word about an object. A run that has begun is not ready before it has ended.
+func wordOf(run bool, text string) (Class, bool) {
 	class, found := word(text)
-	if class == Positive && o.isRun() && slices.Contains(begun, plain(text)) {
+	if class == Positive && run && slices.Contains(begun, plain(text)) {
 		class = Negative
 	}
 	return class, found
 }
 
-// isRun reports whether the object comes to an end, by the name of its kind: RayJob, but not CronJob.
-func (o subject) isRun() bool {
-	_, kind := o.kind()
+// isRun reports whether objects of a kind come to an end, by its name: RayJob, but not CronJob.
+func isRun(kind string) bool {
 	all := parts(kind)
 	return len(all) > 0 && slices.Contains(runs, all[len(all)-1]) && all[0] != "cron" && all[0] != "scheduled"
 }

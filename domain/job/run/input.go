@@ -27,19 +27,19 @@ type Input struct {
 	Parameters map[string]any    `json:"parameters"`
 	Env        map[string]string `json:"env"`
 	Files
+	// Secrets have the names of secrets, and no values.
+	Secrets []SecretFile `json:"secrets,omitempty"`
 	// Destroy is the command of action destroy, for the deletion of the Workspace; it is empty if there is none.
 	Destroy Action `json:"destroy"`
 }
 
-// Files are those that a run finds besides its content, and those that it leaves.
+// Files tells which files of a run are kept, and which come back.
 type Files struct {
 	// Exclude are patterns of files that do not belong to the state; Rescue of files of the working directory that do.
 	Exclude []string `json:"exclude"`
 	Rescue  []string `json:"rescue"`
 	// RestoreLogs has the log files of the last run restored.
 	RestoreLogs bool `json:"restoreLogs,omitempty"`
-	// Secrets have the names of secrets, and no values.
-	Secrets []SecretFile `json:"secrets,omitempty"`
 }
 
 // SecretFile names a key of a Secret, whose value is a file of each run.

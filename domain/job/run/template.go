@@ -32,10 +32,7 @@ type TemplateVersion struct {
 	Fixed   map[string]any
 	Actions map[string]Action
 	Env     map[string]string
-	// Exclude are patterns of files that do not belong to the state; Rescue of files of the working directory that do.
-	Exclude, Rescue []string
-	// RestoreLogs has a run find the log files of the last one.
-	RestoreLogs bool
+	Files
 }
 
 // Action is a way to run a template.

@@ -34,7 +34,7 @@ func template(t *testing.T) run.TemplateVersion {
 	require.NoError(t, err)
 	return run.TemplateVersion{
 		Name: "db", Image: "registry/db@sha256:" + strings.Repeat("a", 64), Contract: "v1", Schema: schema, Sensitive: []string{"token"},
-		Actions: map[string]run.Action{"deploy": {Entrypoint: []string{"/run.sh"}}}, Exclude: []string{".terraform/*"},
+		Actions: map[string]run.Action{"deploy": {Entrypoint: []string{"/run.sh"}}}, Files: run.Files{Exclude: []string{".terraform/*"}},
 	}
 }
 

@@ -11,10 +11,7 @@ type Level struct {
 	Parameters, Outputs Signature
 	Actions             map[string]run.Action
 	Env                 map[string]string
-	// Exclude and Rescue are patterns as those of run.TemplateVersion.
-	Exclude, Rescue []string
-	// RestoreLogs has a run find the log files of the last one.
-	RestoreLogs bool
+	run.Files
 }
 
 // Type describes a base that templates are made from.

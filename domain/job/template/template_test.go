@@ -37,7 +37,7 @@ func parent(t require.TestingT) template.Type {
 				"zone": {"$ref": "#/$defs/zone"}, "token": {"type": "string", "sensitive": true}}}`),
 			Outputs: schema(t, `{"properties": {"address": {"type": "string"}}}`),
 			Actions: map[string]run.Action{"deploy": {Entrypoint: []string{"/bin/tofu"}, Args: []string{"apply"}}},
-			Env:     map[string]string{"TF_CLI_ARGS": "-no-color"}, Exclude: []string{".terraform/"},
+			Env:     map[string]string{"TF_CLI_ARGS": "-no-color"}, Files: run.Files{Exclude: []string{".terraform/"}},
 		},
 	}
 }
@@ -50,7 +50,7 @@ func child(t require.TestingT) template.Design {
 			Parameters: schema(t, `{"required": ["host"], "properties": {"host": {"type": "string"}}}`),
 			Outputs:    schema(t, `{"properties": {"url": {}}}`),
 			Actions:    map[string]run.Action{"check": {Entrypoint: []string{"/bin/tofu"}, Args: []string{"plan"}}},
-			Env:        map[string]string{"DEBUG": "1"}, Exclude: []string{"cache/", ".terraform/"},
+			Env:        map[string]string{"DEBUG": "1"}, Files: run.Files{Exclude: []string{"cache/", ".terraform/"}, RestoreLogs: true},
 		},
 	}
 }

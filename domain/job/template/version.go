@@ -112,7 +112,6 @@ func (v Version) Runnable(name, image string) (run.TemplateVersion, error) {
 	}
 	return run.TemplateVersion{
 		Name: name, Image: image, Contract: v.Contract, Type: v.Tool, Safety: v.Safety, Schema: schema, Sensitive: schema.Sensitive(),
-		Fixed: v.Fixed, Actions: v.Actions, Env: v.Env, Exclude: v.Exclude, Rescue: v.Rescue,
-		RestoreLogs: v.RestoreLogs,
+		Fixed: v.Fixed, Actions: v.Actions, Env: v.Env, Files: v.Files,
 	}, nil
 }

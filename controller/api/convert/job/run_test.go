@@ -160,7 +160,7 @@ func TestToTemplate(t *testing.T) {
 	assert.Equal(t, run.TemplateVersion{
 		Name: "db", Image: "registry/db@sha256:" + strings.Repeat("a", 64), Contract: "v1", Safety: job.Idempotent, Schema: schema,
 		Actions: map[string]run.Action{"deploy": {Entrypoint: []string{"/run"}, Args: []string{"up"}}, "destroy": {Entrypoint: []string{"/run"}}},
-		Env:     map[string]string{"A": "1", "B": ""}, Exclude: []string{".terraform"}, Rescue: []string{"errored.tfstate"},
+		Env:     map[string]string{"A": "1", "B": ""}, Files: run.Files{Exclude: []string{".terraform"}, Rescue: []string{"errored.tfstate"}},
 	}, got)
 	for action := range got.Actions {
 		values, err := ToParameters("spec.parameters", &runtime.RawExtension{Raw: []byte(`{"size": 123456789012345}`)})

@@ -35,7 +35,7 @@ func ToVersion(o *v1alpha1.JobTemplateVersion) (run.TemplateVersion, error) {
 // toProgram returns what a program says of itself.
 func toProgram(name string, p v1alpha1.JobProgram) (run.TemplateVersion, error) {
 	t := run.TemplateVersion{
-		Name: name, Image: p.Image, Contract: p.Contract, Exclude: some(p.Exclude), Rescue: some(p.Rescue), RestoreLogs: restores(p.Logs),
+		Name: name, Image: p.Image, Contract: p.Contract, Files: toFiles(p),
 	}
 	r := reader{}
 	var err error
@@ -101,6 +101,11 @@ func ToParameters(field string, raw *runtime.RawExtension) (map[string]any, erro
 		return nil, fmt.Errorf("%s: cannot read the parameters: %w: write an object, NAME: VALUE", field, err)
 	}
 	return values, nil
+}
+
+// toFiles returns which files of a program's runs are kept.
+func toFiles(p v1alpha1.JobProgram) run.Files {
+	return run.Files{Exclude: some(p.Exclude), Rescue: some(p.Rescue), RestoreLogs: restores(p.Logs)}
 }
 
 // restores reports whether the log files of the last run are restored.

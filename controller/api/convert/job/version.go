@@ -56,7 +56,7 @@ func ToBuild(o *v1alpha1.JobTemplate) (template.Design, error) {
 func (r *reader) level(p v1alpha1.JobProgram, outputs string, schema *runtime.RawExtension) template.Level {
 	l := template.Level{
 		Parameters: r.schema("spec.parameters", p.Parameters), Outputs: r.schema(outputs, schema),
-		Exclude: some(p.Exclude), Rescue: some(p.Rescue), RestoreLogs: restores(p.Logs),
+		Files: toFiles(p),
 	}
 	var err error
 	l.Env, err = toEnv("spec.env", p.Env)
