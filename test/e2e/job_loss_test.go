@@ -52,6 +52,7 @@ func TestRunsLoseNothing(t *testing.T) {
 	})
 	w.Kubectl(t, "-n", "orcon-system", "scale", "deployment/job-controller", "--replicas=1")
 	w.phase(runs["away"], "Failed")
+	w.aggregated()
 	assert.Equal(t, "0 1 stopped", w.lineage("away"))
 
 	evil := w.begin("evil", "escape")

@@ -77,13 +77,7 @@ func TestRunsAreJobs(t *testing.T) {
 func (w *world) persons() {
 	w.t.Helper()
 	orcon := controlplane.Binary(w.t, "orcon")
-	w.eventually(func() string {
-		out, err := w.try("get", "--raw", "/apis/jobs.orcon.tengu.io/v1alpha1")
-		if err != nil {
-			return out
-		}
-		return ""
-	})
+	w.aggregated()
 	code, out := w.orcon(orcon, "job", "run", "count", "--action", "deploy", "--follow")
 	assert.Zero(w.t, code)
 	assert.Contains(w.t, out, "run 3\n")
@@ -215,6 +209,18 @@ func (w *world) ctr(node string, args ...string) string {
 	out, err := exec.CommandContext(w.t.Context(), "ctr", all...).CombinedOutput()
 	require.NoError(w.t, err, string(out))
 	return string(out)
+}
+
+// aggregated waits until the API server reaches the people's API, which it tries again some seconds after a failure.
+func (w *world) aggregated() {
+	w.t.Helper()
+	w.eventually(func() string {
+		out, err := w.try("get", "--raw", "/apis/jobs.orcon.tengu.io/v1alpha1")
+		if err != nil {
+			return out
+		}
+		return ""
+	})
 }
 
 // begin makes a JobRun and returns its name.

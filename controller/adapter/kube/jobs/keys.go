@@ -7,7 +7,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -62,11 +63,12 @@ func (k Keys) Make(ctx context.Context, used []string, generate func() (string, 
 	if err != nil {
 		return err
 	}
-	err = k.Writer.Create(ctx, &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: k.Namespace, Name: KeysName, Labels: map[string]string{"app.kubernetes.io/part-of": "orcon"}},
-		Data:       map[string][]byte{keysField: []byte(text)},
-	})
-	if err != nil && !apierrors.IsAlreadyExists(err) { // another replica was first
+	// It is applied, since the permission to create can be limited to a name only so. The name of the manager is of this
+	// attempt alone: a replica that was first has the field, and this one is refused.
+	made := applycorev1.Secret(KeysName, k.Namespace).
+		WithLabels(map[string]string{"app.kubernetes.io/part-of": "orcon"}).WithData(map[string][]byte{keysField: []byte(text)})
+	err = k.Writer.Apply(ctx, made, client.FieldOwner("job-controller-"+string(uuid.NewUUID())))
+	if err != nil && !apierrors.IsConflict(err) {
 		return fmt.Errorf("cannot make %s: %w", k, err)
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -32,6 +33,11 @@ func TestMakesKeysOnce(t *testing.T) {
 	text, err := k.Read(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, "new", string(text))
+	late := jobs.Keys{Live: fake.NewFakeClient(), Writer: c, Namespace: "orcon-system"}
+	require.NoError(t, late.Make(t.Context(), nil, func() (string, error) { return "late", nil }), "another replica was first")
+	text, err = k.Read(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, "new", string(text))
 	require.NoError(t, k.Make(t.Context(), nil, func() (string, error) { return "other", nil }))
 	text, err = k.Read(t.Context())
 	require.NoError(t, err)
@@ -47,7 +53,7 @@ func TestMakesKeysOnce(t *testing.T) {
 // What cannot be read or made is an error; a Secret that another replica makes at the same time is none.
 func TestKeysFail(t *testing.T) {
 	down := errors.New("down")
-	there := apierrors.NewAlreadyExists(schema.GroupResource{Resource: "secrets"}, jobs.KeysName)
+	there := apierrors.NewConflict(schema.GroupResource{Resource: "secrets"}, jobs.KeysName, down)
 	var read, made error
 	c := fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
@@ -56,7 +62,9 @@ func TestKeysFail(t *testing.T) {
 			}
 			return c.Get(ctx, key, o, options...)
 		},
-		Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error { return made },
+		Apply: func(context.Context, client.WithWatch, runtime.ApplyConfiguration, ...client.ApplyOption) error {
+			return made
+		},
 	}).Build()
 	k := jobs.Keys{Live: c, Writer: c, Namespace: "orcon-system"}
 	made = down
