@@ -68,7 +68,11 @@ type trial struct {
 
 // trials returns all runs but the one that looks.
 func trials() []trial {
-	ends := func(code int, killed bool, outcome job.Outcome) func(Result) error {
+	ends := func(code int, killed bool) func(Result) error {
+		outcome := job.Committed
+		if code == contract.NotStarted {
+			outcome = job.None
+		}
 		return func(r Result) error {
 			if r.Code != code || r.Killed != killed || r.Outcome != outcome {
 				return fmt.Errorf("code %d, killed %t, state %s instead of %d, %t, %s", r.Code, r.Killed, r.Outcome, code, killed, outcome)
@@ -77,24 +81,24 @@ func trials() []trial {
 		}
 	}
 	return []trial{
-		{"exit 0", Order{Args: []string{exit, "0"}}, ends(contract.Success, false, job.Committed)},
-		{"exit 1, and the state is kept", Order{Args: []string{exit, "1"}}, ends(1, false, job.Committed)},
-		{"exit 63, the last one of templates", Order{Args: []string{exit, "63"}}, ends(63, false, job.Committed)},
-		{"exit 79, the last one of the runner", Order{Args: []string{exit, "79"}}, ends(79, false, job.Committed)},
-		{"exit by a signal", Order{Args: []string{kill}}, ends(137, true, job.Committed)},
-		{"exit of what cannot be executed", Order{Program: "/nowhere/program"}, ends(contract.NotStarted, false, job.None)},
+		{"exit 0", Order{Args: []string{exit, "0"}}, ends(contract.Success, false)},
+		{"exit 1, and the state is kept", Order{Args: []string{exit, "1"}}, ends(1, false)},
+		{"exit 63, the last one of templates", Order{Args: []string{exit, "63"}}, ends(63, false)},
+		{"exit 79, the last one of the runner", Order{Args: []string{exit, "79"}}, ends(79, false)},
+		{"exit by a signal", Order{Args: []string{kill}}, ends(137, true)},
+		{"exit of what cannot be executed", Order{Program: "/nowhere/program"}, ends(contract.NotStarted, false)},
 		{"burst of 10 MiB", Order{Args: []string{burst}}, bursts},
 		{"cancel", Order{Args: []string{stop}, Fault: Cancel}, func(r Result) error {
-			return errors.Join(ends(stopped, false, job.Committed)(r), filled(r.State["term"]))
+			return errors.Join(ends(stopped, false)(r), filled(r.State["term"]))
 		}},
 		{"cancel of a deaf process and its child", Order{Args: []string{deaf}, Fault: Cancel}, func(r Result) error {
-			return errors.Join(ends(137, true, job.Committed)(r), patient(r))
+			return errors.Join(ends(137, true)(r), patient(r))
 		}},
 		{"cancel while the state is captured", Order{Args: []string{late}, Fault: CancelLate}, func(r Result) error {
-			return errors.Join(ends(contract.Success, false, job.Committed)(r), filled(r.State["late"]))
+			return errors.Join(ends(contract.Success, false)(r), filled(r.State["late"]))
 		}},
 		{"out of memory", Order{Args: []string{stop}, Fault: Kill}, func(r Result) error {
-			return errors.Join(ends(contract.Vanished, true, job.Committed)(r), filled(r.State["ready"]))
+			return errors.Join(ends(contract.Vanished, true)(r), filled(r.State["ready"]))
 		}},
 	}
 }

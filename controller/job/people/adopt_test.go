@@ -50,12 +50,12 @@ func (b *bench) listed(t *testing.T, person, from string) (uids []string) {
 	return uids
 }
 
-// adopt adopts a state.
-func (b *bench) adopt(t *testing.T, person, name, uid string, seen int64) (int, string) {
+// adopt adopts a state, for ann.
+func (b *bench) adopt(t *testing.T, name, uid string, seen int64) (int, string) {
 	t.Helper()
 	body, err := json.Marshal(wire.Decision{Remedy: wire.Adopt, Because: "moved", Generation: seen, Left: wire.LeftName{Name: name, UID: uid}})
 	require.NoError(t, err)
-	return b.send(t, request{person: person, method: http.MethodPost, path: workspacePath(wire.Decisions), body: string(body)})
+	return b.send(t, request{person: "ann", method: http.MethodPost, path: workspacePath(wire.Decisions), body: string(body)})
 }
 
 // The state that a JobWorkspace left becomes the next generation of another one, with a fence of its own, whatever its name
@@ -66,7 +66,7 @@ func TestAdopt(t *testing.T) {
 	for _, from := range []string{"same", "ns/web", "old"} {
 		assert.Equal(t, []string{"old"}, b.listed(t, "ann", from), from)
 	}
-	code, text := b.adopt(t, "ann", "ns/web", "old", 0)
+	code, text := b.adopt(t, "ns/web", "old", 0)
 	require.Equal(t, http.StatusOK, code, text)
 	w := b.World.Workspace("w")
 	assert.Equal(t, digest, w.State.Digest)
@@ -74,10 +74,10 @@ func TestAdopt(t *testing.T) {
 	assert.Equal(t, "Ready", shown(t, text).Phase)
 	assert.Equal(t, "StateAdopted ns/web ann: adopted generation 4 of JobWorkspace ns/web (UID old) moved", b.journal()[0])
 	fence := w.Fence
-	code, text = b.adopt(t, "ann", "ns/web", "old", 0)
+	code, text = b.adopt(t, "ns/web", "old", 0)
 	require.Equal(t, http.StatusOK, code, text)
 	assert.Equal(t, fence, b.World.Workspace("w").Fence, "JOBS.md J8: the same decision again changes nothing")
-	code, text = b.adopt(t, "ann", "bank/db", "foreign", 0)
+	code, text = b.adopt(t, "bank/db", "foreign", 0)
 	require.Equal(t, http.StatusOK, code, text)
 	assert.Equal(t, fence, b.World.Workspace("w").Fence, "an equal state is no new generation")
 }
@@ -121,7 +121,7 @@ func TestAdoptionsRefused(t *testing.T) {
 	}
 	for label, tc := range tests {
 		t.Run(label, func(t *testing.T) {
-			code, text := b.adopt(t, "ann", tc.name, tc.uid, tc.seen)
+			code, text := b.adopt(t, tc.name, tc.uid, tc.seen)
 			refused(t, text, code, tc.reason, tc.says)
 		})
 	}
@@ -129,6 +129,6 @@ func TestAdoptionsRefused(t *testing.T) {
 	require.NoError(t, evidence.Leave(t.Context(), b.store, evidence.Left{
 		Name: "ns/bad", UID: "bad", Archive: workspace.Blob{Digest: "sha256:other", Key: leftKey.String(), Fence: 1},
 	}))
-	code, text := b.adopt(t, "ann", "ns/bad", "bad", 0)
+	code, text := b.adopt(t, "ns/bad", "bad", 0)
 	refused(t, text, code, metav1.StatusReasonBadRequest, "in place of sha256:other")
 }
