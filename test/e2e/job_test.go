@@ -114,7 +114,7 @@ func (w *world) adopts() {
 	assert.Zero(w.t, code, out)
 	run := w.begin("database", "deploy")
 	w.phase(run, "Succeeded")
-	assert.Contains(w.t, w.field("jobrun/"+run, "{.state.report.outputs}"), `"count": 2`)
+	assert.Contains(w.t, w.field("jobrun/"+run, "{.state.report.outputs}"), `"count":2`)
 	keys := w.Kubectl(w.t, "-n", "orcon-system", "get", "secret", "job-controller-keys", "-o", "jsonpath={.data.keys\\.txt}")
 	assert.NotEmpty(w.t, keys)
 }
