@@ -1,6 +1,7 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154
 # The story of stateful runs, which scripts/demo.sh tells with STORY=jobs: runs leave a state for the next one, a run is
-# cancelled, one is cut off and a person decides, and all that was made is destroyed. It is sourced, never run.
+# cancelled, one is cut off and a person decides, and all that was made is destroyed. It is sourced, never run; demo.sh
+# sets name, work and ns.
 
 story_jobs() {
   install_jobs
@@ -38,7 +39,7 @@ YAML
 # state prints the number that the current generation has.
 state() {
   rm -rf "$work/pulled"
-  orcon job state pull counter "$work/pulled" "${1:-current}" -n "$ns" >/dev/null
+  orcon job state pull counter "$work/pulled" -n "$ns" >/dev/null
   cat "$work/pulled/count"
 }
 
