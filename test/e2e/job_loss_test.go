@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -107,7 +108,8 @@ func (w *world) generations(uid string) int {
 	return len(found)
 }
 
-// killContainer sends SIGKILL to all processes of the template's container, as the kernel does without memory.
+// killContainer sends SIGKILL to the first process of the template's container, with which the kernel kills all others at
+// once, as without memory.
 func (w *world) killContainer(run string) {
 	w.t.Helper()
 	container := w.kubectl("get", "pods", "-l", "job.orcon.tengu.io/run="+run, "-o",
@@ -115,9 +117,15 @@ func (w *world) killContainer(run string) {
 	files, err := filepath.Glob("/proc/[0-9]*/cgroup")
 	require.NoError(w.t, err)
 	for _, file := range files {
-		text, _ := os.ReadFile(file)
-		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file))); err == nil && strings.Contains(string(text), strings.TrimPrefix(container, "containerd://")) {
-			_ = syscall.Kill(pid, syscall.SIGKILL)
+		cgroups, _ := os.ReadFile(file)
+		status, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "status"))
+		isFirst := regexp.MustCompile(`(?m)^NSpid:.*\t1$`).Match(status)
+		if isFirst && strings.Contains(string(cgroups), strings.TrimPrefix(container, "containerd://")) {
+			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+			require.NoError(w.t, err)
+			require.NoError(w.t, syscall.Kill(pid, syscall.SIGKILL))
+			return
 		}
 	}
+	w.t.Fatalf("no process of container %s runs", container)
 }
