@@ -70,8 +70,10 @@ func (l Allowance) apply(pid int) error {
 	return nil
 }
 
-// outOfMemory matches the words in which Go's runtime reports that the kernel gives it no more.
-var outOfMemory = regexp.MustCompile(`out of memory|cannot (allocate|reserve|map)|failed to (allocate|reserve|create new OS thread)`)
+// outOfMemory matches the words in which Go's runtime reports that the kernel gives it no more. Its collector may also use
+// memory that it did not get, and be killed on the stack of the runtime, that of goroutine 0.
+var outOfMemory = regexp.MustCompile(`out of memory|cannot (allocate|reserve|map)|failed to (allocate|reserve|create new OS thread)|` +
+	`SIGSEGV: segmentation violation\n[^\n]*\n\ngoroutine 0 `)
 
 // reached returns why a child ended without success: its limits, by what the kernel and Go's runtime report.
 func (l Allowance) reached(err error, complaint string) error {
