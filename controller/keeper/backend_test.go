@@ -137,3 +137,24 @@ func TestRenewsInTime(t *testing.T) {
 	})
 	require.NoError(t, err)
 }
+
+// JOBS-DESIGN.md 7: the first request of a program may be for its state, so it does not start before that is served.
+func TestBackendComesFirst(t *testing.T) {
+	b := newBench(t, terraform).withBackend(t)
+	other, err := net.Listen("tcp", b.Backend)
+	require.NoError(t, err)
+	m, store := &model{next: hold()}, b.store(t)
+	require.ErrorContains(t, b.keeperWith(m, store, nil).Run(t.Context()), "cannot serve Terraform's state")
+	start, err := b.exchange().ReadStart()
+	require.NoError(t, err)
+	require.Nil(t, start)
+	require.Empty(t, m.ends)
+
+	require.NoError(t, other.Close())
+	_, err = b.run(t, m, store, func(*child, func()) {
+		require.Equal(t, http.StatusOK, b.post(t, 1))
+		require.NoError(t, os.WriteFile(b.path("go"), nil, 0o600))
+	})
+	require.NoError(t, err)
+	assert.Equal(t, job.Committed, only(t, m).Outcome)
+}

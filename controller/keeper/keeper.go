@@ -98,7 +98,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 		defer close(carried)
 		(&cargo{run: run}).carry(ctx, finish)
 	}()
-	process, err := run.follow(ctx)
+	process, err := run.follow(ctx, start == nil)
 	finish <- err == nil && process.Ran && process.Code != contract.Vanished
 	if err == nil {
 		err = run.conclude(ctx, process)

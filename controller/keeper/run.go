@@ -124,7 +124,7 @@ func (r *run) reason() string {
 	return r.due
 }
 
-// prepare restores the state, and lets the shim start.
+// prepare restores what the template finds when it starts.
 func (r *run) prepare(ctx context.Context) error {
 	if err := empty(r.Settings.State); err != nil {
 		return fmt.Errorf("cannot empty the folder of the state: %w", err)
@@ -153,6 +153,11 @@ func (r *run) prepare(ctx context.Context) error {
 	if reason := r.reason(); reason != "" {
 		return fmt.Errorf("cannot start the template: %s", reason)
 	}
+	return nil
+}
+
+// permit lets the shim start.
+func (r *run) permit() error {
 	environment := r.hold.Environment
 	if r.Settings.Backend != "" {
 		environment = append(slices.Clone(environment), contract.BackendEnvironment("http://"+r.Settings.Backend+backend.Path)...)
@@ -190,8 +195,9 @@ func (r *run) abandon(ctx context.Context, err error) error {
 	return errors.Join(err, r.end(ctx, End{Outcome: job.None, Base: r.hold.Generation, Process: message, Message: err.Error()}))
 }
 
-// follow waits until the template has ended, and returns how.
-func (r *run) follow(ctx context.Context) (exchange.Ended, error) {
+// follow lets the template start, if that is prepared, waits until it has ended, and returns how. It serves Terraform's
+// state first: the first request of a program may be for it.
+func (r *run) follow(ctx context.Context, prepared bool) (exchange.Ended, error) {
 	checkpoints := time.NewTicker(r.Settings.Checkpoint)
 	defer checkpoints.Stop()
 	ticks := time.NewTicker(look)
@@ -202,6 +208,9 @@ func (r *run) follow(ctx context.Context) (exchange.Ended, error) {
 		end() // no checkpoint delays the capture
 		stop()
 	}()
+	if err == nil && prepared {
+		err = r.permit()
+	}
 	if err != nil {
 		return exchange.Ended{}, err
 	}
