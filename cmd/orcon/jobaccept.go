@@ -22,13 +22,13 @@ func newStateAccept() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "accept WORKSPACE --because TEXT",
 		Short: "Accept a state that needs it, so that runs go on",
-		Long: `job state accept lets the runs of a JobWorkspace go on. Without --store no run may hold the lock; --store also ends the
-hold of a run from before the restore:
+		Long: `job state accept lets the runs of a JobWorkspace go on. --store and --orphan also take the lock from a run that is lost:
+first make sure that its program no longer runs.
 
     without a flag         NeedsAccept: the state that a killed program left counts as it is
     --store newest         StoreAhead: go on from the newest generation of the store
-    --store ignore         StoreAhead: go on from the generation of the JobWorkspace; the store's is kept as an orphan,
-                           and what a JobWorkspace left that is gone for 90 days (orcon job state adopt)
+    --store ignore         StoreAhead: go on from the generation of the JobWorkspace. The store's is kept as an orphan.
+                           What a deleted JobWorkspace left stays in the store for 90 days (orcon job state adopt)
     --orphan DIGEST        an orphan becomes the next generation
 
 Look at the states before: orcon job state diff. The permissions are those of orcon job unlock, which decides about a

@@ -21,13 +21,13 @@ func newStateAdopt() *cobra.Command {
 	var o adoptOptions
 	c := &cobra.Command{
 		Use:   "adopt WORKSPACE --because TEXT",
-		Short: "Take over the state that a JobWorkspace left which is gone",
-		Long: `job state adopt makes the state of a JobWorkspace that is gone the next generation of another one: it was deleted and is
-made anew, its namespace or Orcon was removed, or it is to go on under another name. Without --from it adopts from
-the last one of the same name. The state is copied. The store keeps what was left for 90 days.
+		Short: "Take over the state of a deleted JobWorkspace",
+		Long: `job state adopt copies the last state of a deleted JobWorkspace into WORKSPACE, as its next generation. Use it after a
+JobWorkspace, its namespace or Orcon was deleted and made anew, or to go on under another name. Without --from it takes
+the state of the last one of the same name. The store keeps the original for 90 days.
 
-A JobWorkspace that is made anew under its name shows StoreAhead, and no run starts, until you adopt the state, or begin
-empty: orcon job state accept WORKSPACE --store ignore.
+A JobWorkspace that is made anew under its name shows StoreAhead, and no run starts, until you decide: adopt the state,
+or begin empty with orcon job state accept WORKSPACE --because TEXT --store ignore.
 
 It needs the permission create of jobworkspaces/decision in API group jobs.orcon.tengu.io, and get of jobworkspaces/state
 both here and where the state was left, which the cluster role edit has in a namespace. A state whose namespace the store

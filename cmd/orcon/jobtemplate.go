@@ -20,7 +20,7 @@ func newJobTemplate() *cobra.Command {
 		Long: `job template builds what runs of a JobTemplate are made from: content, such as a folder of OpenTofu, becomes a layer over
 the image of a JobTemplateType, without a container engine and bit by bit the same each time. The result is a
 JobTemplateVersion, which never changes.`,
-		Example: `  orcon job template build ./web -f web.yaml --image registry.example.org/templates/web -o image.tar
+		Example: `  orcon job template build ./web -f web.yaml -f type.yaml --image registry.example.org/templates/web -o image.tar
   orcon job template list -n shop`,
 		Args: knownCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },

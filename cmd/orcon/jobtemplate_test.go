@@ -107,7 +107,7 @@ func TestTemplateBuildRefuses(t *testing.T) {
 		"Field":    {"a slip", `unknown field "fix"`, []string{folder, "-f", write(t, "slip.yaml", strings.Replace(templateKinds, "fixed:", "fix:", 1))}},
 		"Misfit":   {"the type refuses", "fixed: parameter \"region\" does not fit", []string{folder, "-f", write(t, "misfit.yaml", strings.Replace(templateKinds, "region: eu", "region: 1", 1))}},
 		"NoName":   {"an image has a name", "the flag --image is missing", []string{folder, "-f", kinds}},
-		"Base":     {"a file that is not there", "cannot get the image of type script: cannot read the image", []string{folder, "-f", kinds, "--image", "a.example/b", "--base", "none.tar"}},
+		"Base":     {"a file that is not there", "cannot get the image of type script: cannot read the image", []string{folder, "-f", kinds, "--image", "a.example/b", "--base", "none.tar", "--push"}},
 		"Link":     {"it leads elsewhere", `cannot use "a": it is a symbolic link`, []string{linked, "-f", kinds, "--image", "a.example/b"}},
 		"NoSource": {"a slip", "cannot fetch", []string{filepath.Join(folder, "none"), "-f", kinds}},
 	}

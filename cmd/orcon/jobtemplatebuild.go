@@ -197,6 +197,9 @@ func (o *templateBuildOptions) build(c *cobra.Command, built builtTemplate) (str
 	if o.image == "" {
 		return "", errors.New("the flag --image is missing: name the image, such as --image registry.example.org/templates/web")
 	}
+	if o.output == "" && !o.push {
+		return "", errors.New("the image would go nowhere: use -o FILE, --push, or both")
+	}
 	credentials, err := readCredentials(o.credentials)
 	if err != nil {
 		return "", err

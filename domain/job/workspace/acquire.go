@@ -71,7 +71,7 @@ func (w Workspace) Startable(e Extent) error {
 func ahead(w Workspace, e Extent) error {
 	if e.Left > 0 && w.Fence == 0 {
 		return fmt.Errorf("%w: a JobWorkspace of the name %s, which is gone, left generation %d there: take it over with "+
-			"`orcon job state adopt %s`, or begin empty with `orcon job state accept %s --store ignore`",
+			"`orcon job state adopt %s --because TEXT`, or begin empty with `orcon job state accept %s --because TEXT --store ignore`",
 			ErrAhead, w.Name, e.Left, w.Name, w.Name)
 	}
 	if e.Fence <= w.Fence && e.Generation <= w.State.Number {

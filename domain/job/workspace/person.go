@@ -59,7 +59,8 @@ func acceptStore(w Workspace, r Restored) (Workspace, error) {
 	case r.By == "":
 		return w, fmt.Errorf("%w: no person is named", ErrInvalid)
 	case r.Adopt && r.Newest.Key == "":
-		return w, fmt.Errorf("%w: the store has no generation of this JobWorkspace: `orcon job state adopt %s` takes over that of an earlier one",
+		return w, fmt.Errorf("%w: the store has no generation of this JobWorkspace: "+
+			"`orcon job state adopt %s --because TEXT` takes over that of an earlier one",
 			ErrInvalid, w.Name)
 	}
 	if w.Lock.Held() {

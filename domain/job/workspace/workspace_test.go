@@ -437,9 +437,9 @@ func TestLeft(t *testing.T) {
 	left := Extent{Left: 5}
 	_, err := fresh.Acquire(Admission{Run: one, Extent: left})
 	require.ErrorIs(t, err, ErrAhead)
-	assert.ErrorContains(t, err, "`orcon job state adopt shop/db`")
+	assert.ErrorContains(t, err, "`orcon job state adopt shop/db --because TEXT`")
 	_, err = fresh.AcceptStore(Restored{Adopt: true, By: "ann", Extent: left, Now: start})
-	require.ErrorContains(t, err, "`orcon job state adopt shop/db`")
+	require.ErrorContains(t, err, "`orcon job state adopt shop/db --because TEXT`")
 	w := must(t)(fresh.AcceptStore(Restored{By: "ann", Extent: left, Now: start}))
 	assert.Empty(t, w.State.Digest)
 	assert.Equal(t, Ready, w.Phase(left))
