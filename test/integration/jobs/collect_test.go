@@ -20,6 +20,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob/s3"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/collection"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/evidence"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
 
@@ -57,6 +58,10 @@ func TestCollect(t *testing.T) {
 			fences, err := w.store.Fences(t.Context(), uid)
 			require.NoError(t, err)
 			require.Equal(t, []int64{1, 2, 3}, fences)
+			controlplane.Eventually(t, func() bool {
+				manifests, err := w.store.Below(t.Context(), uid, 3, evidence.RunName)
+				return err == nil && len(manifests) > 0
+			}, limit, "the last run has its manifest, by which logs are counted")
 			var ahead time.Duration
 			c := collection.Collector{
 				Reader: w.client, Store: w.store, Events: events.NewFakeRecorder(10), Now: func() time.Time { return time.Now().Add(ahead) },
