@@ -9,9 +9,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"gopkg.in/yaml.v3"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/health"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/health/library"
 )
 
 // now is the time of all cases.
@@ -26,7 +26,7 @@ type example struct {
 	Says string
 	// Source is the page and the version that describe the state.
 	Source     string
-	Definition struct{ Status *bool }
+	Definition library.Definition
 	Object     map[string]any
 }
 
@@ -61,37 +61,15 @@ func examplesOf(t require.TestingT, folder string) []example {
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
-		e := example{name: strings.TrimSuffix(strings.TrimPrefix(file, folder+"/"), ".yaml")}
-		decoder := yaml.NewDecoder(strings.NewReader(string(text)))
-		decoder.KnownFields(true)
-		require.NoError(t, decoder.Decode(&e), file)
-		e.Object, _ = plain(e.Object).(map[string]any)
+		c, err := library.ParseCase(file, text)
+		require.NoError(t, err)
+		e := example{
+			name: strings.TrimSuffix(strings.TrimPrefix(file, folder+"/"), ".yaml"), Want: health.State(c.Want), Says: c.Says,
+			Source: c.Source, Definition: c.Definition, Object: c.Object,
+		}
 		all = append(all, e)
 	}
 	return all
-}
-
-// plain returns a value of YAML as the API server would: numbers as int64, times as texts.
-func plain(value any) any {
-	switch v := value.(type) {
-	case map[string]any:
-		copied := map[string]any{}
-		for key, inner := range v {
-			copied[key] = plain(inner)
-		}
-		return copied
-	case []any:
-		copied := []any{}
-		for _, inner := range v {
-			copied = append(copied, plain(inner))
-		}
-		return copied
-	case int:
-		return int64(v)
-	case time.Time:
-		return v.Format(time.RFC3339)
-	}
-	return value
 }
 
 // Each case names its source, and what the words are that it wants.

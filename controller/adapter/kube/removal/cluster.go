@@ -82,34 +82,32 @@ func (c Cluster) Census(ctx context.Context) (relation.Census, error) {
 
 // Bundles lists the BundleDeployments of all namespaces, as namespace/name.
 func (c Cluster) Bundles(ctx context.Context) ([]string, error) {
-	var list bundlev1alpha1.BundleDeploymentList
-	err := c.list(ctx, &list)
-	var names []string
-	for _, d := range list.Items {
-		names = append(names, d.Namespace+"/"+d.Name)
-	}
-	return names, err
+	return c.names(ctx, &bundlev1alpha1.BundleDeploymentList{})
 }
 
 // Sets lists the IntegrationSets of all namespaces, as namespace/name.
 func (c Cluster) Sets(ctx context.Context) ([]string, error) {
-	var list fleetv1alpha1.IntegrationSetList
-	err := c.list(ctx, &list)
-	var names []string
-	for _, s := range list.Items {
-		names = append(names, s.Namespace+"/"+s.Name)
-	}
-	return names, err
+	return c.names(ctx, &fleetv1alpha1.IntegrationSetList{})
 }
 
 // Workspaces lists the JobWorkspaces of all namespaces, as namespace/name.
 func (c Cluster) Workspaces(ctx context.Context) ([]string, error) {
-	var list jobv1alpha1.JobWorkspaceList
-	err := c.list(ctx, &list)
-	var names []string
-	for _, w := range list.Items {
-		names = append(names, w.Namespace+"/"+w.Name)
+	return c.names(ctx, &jobv1alpha1.JobWorkspaceList{})
+}
+
+// names lists the objects of a kind in all namespaces, as namespace/name.
+func (c Cluster) names(ctx context.Context, list client.ObjectList) ([]string, error) {
+	if err := c.list(ctx, list); err != nil {
+		return nil, err
 	}
+	var names []string
+	err := meta.EachListItem(list, func(item runtime.Object) error {
+		o, err := meta.Accessor(item)
+		if err == nil {
+			names = append(names, o.GetNamespace()+"/"+o.GetName())
+		}
+		return err
+	})
 	return names, err
 }
 
