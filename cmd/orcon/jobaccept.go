@@ -22,8 +22,8 @@ func newStateAccept() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "accept WORKSPACE --because TEXT",
 		Short: "Accept a state that needs it, so that runs go on",
-		Long: `job state accept lets the runs of a JobWorkspace go on. --store and --orphan also take the lock from a run that is lost:
-first make sure that its program no longer runs.
+		Long: `job state accept lets the runs of a JobWorkspace go on. --store also takes the lock from a run of before the restore:
+first make sure that its program no longer runs. --orphan is refused while a run holds the lock.
 
     without a flag         NeedsAccept: the state that a killed program left counts as it is
     --store newest         StoreAhead: go on from the newest generation of the store
@@ -64,6 +64,10 @@ func (o *acceptOptions) run(c *cobra.Command, name string) error {
 		d.Fence = last.Fence
 	}
 	if o.orphan != "" {
+		if seen.State.Lock != nil {
+			return fmt.Errorf("a run holds the lock of JobWorkspace %s: wait for it, or decide about a lost one: orcon job unlock %s -n %s",
+				target, target.name, target.namespace)
+		}
 		chosen, err := chooseOrphan(seen, o.orphan)
 		if err != nil {
 			return err

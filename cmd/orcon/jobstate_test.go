@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -218,6 +219,23 @@ func TestJobStateAccept(t *testing.T) {
 	code, _, errs = j.call("", "state", "accept", "web", "--because", "x", "--orphan", digest, "--yes")
 	require.Zero(t, code, errs)
 	assert.Equal(t, orphans[0].Digest, j.World.Workspace("w").State.Digest)
+}
+
+// The lock of a lost run is taken by unlock alone, which asks whether its program still runs (JOBS.md J6).
+func TestJobStateAcceptHeld(t *testing.T) {
+	j := newJobCluster(t)
+	j.lose(t, map[string]string{"a": "2"})
+	orphan := workspace.Blob{Digest: "sha256:" + strings.Repeat("a", 64), Key: "w/0000000000000000001/state-a", Fence: 1}
+	j.change(t, func(w workspace.Workspace) (workspace.Workspace, error) {
+		w.Orphans = append(w.Orphans, workspace.Orphan{Blob: orphan})
+		return w, nil
+	})
+	held := j.World.Workspace("w").Lock
+	require.True(t, held.Held())
+	code, _, errs := j.call("", "state", "accept", "web", "--because", "x", "--orphan", "aaaaaaaa", "--yes")
+	assert.Equal(t, exitMisuse, code)
+	assert.Contains(t, errs, "orcon job unlock web -n shop")
+	assert.Equal(t, held, j.World.Workspace("w").Lock)
 }
 
 func TestJobStateDiscard(t *testing.T) {
