@@ -117,7 +117,7 @@ func (c *controller) exempt(ctx context.Context, uid string) bool {
 	return err == nil && spec.State != nil && spec.State.Encryption == encryptionDisabled
 }
 
-// collector returns what deletes from the store what nothing needs.
+// collector returns the collector of unused blobs.
 func (c *controller) collector() *collection.Collector {
 	return &collection.Collector{Reader: c.manager.GetAPIReader(), Store: c.blobs, Events: c.manager.GetEventRecorder(name), Now: time.Now}
 }

@@ -75,7 +75,7 @@ func (s *store) check() error {
 	return nil
 }
 
-// surroundings are what a store needs of the cluster and of the machine.
+// surroundings are the store's ports to the cluster and to the machine.
 type surroundings struct {
 	// reader reads from the API server itself.
 	reader    client.Reader

@@ -88,7 +88,7 @@ func (t jobTarget) left(ctx context.Context, from string) (left people.Left, err
 	return left, nil
 }
 
-// printLeft prints a table of what was left.
+// printLeft prints a table of the states that deleted JobWorkspaces left.
 func printLeft(s screen, left people.Left) error {
 	if len(left.Items) == 0 {
 		return nil

@@ -197,11 +197,11 @@ func (i *Isolated) fetch(ctx context.Context, s Source) (*packed, string, error)
 	return file, a.Digest, nil
 }
 
-// Output is what content renders to.
+// Output is the result of rendering content.
 type Output struct {
 	// Objects are for Decode.
 	Objects []byte
-	// Notes are those of Rendered.
+	// Notes are Rendered's.
 	Notes []string
 }
 

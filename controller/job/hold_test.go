@@ -162,8 +162,8 @@ func TestExpire(t *testing.T) {
 	assert.Len(t, w.pods, 1, "what is left of the lost one is stopped")
 }
 
-// An archive whose end was lost with its keeper is an orphan when the lock of its run is released, and not collected as
-// what nobody needs; one that is not readable is left, and a store that does not answer is asked again (JOBS.md J6 and J9).
+// An archive whose end was lost with its keeper becomes an orphan when the lock of its run is released, and is not
+// collected. An unreadable one is left, and the store is asked again if it does not answer (JOBS.md J6 and J9).
 func TestExpireKeepsWhatWasUploaded(t *testing.T) {
 	folder, packed := t.TempDir(), &bytes.Buffer{}
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "a"), []byte("late"), 0o600))

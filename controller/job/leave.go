@@ -81,7 +81,7 @@ func (l leaving) depart(ctx context.Context, d run.Deletion) (gone bool, err err
 	return true, l.letGo(ctx)
 }
 
-// bequeath records in the store what the Workspace leaves there. Where it cannot, the collector does so later.
+// bequeath records in the store which states the Workspace leaves there. If it cannot, the collector does so later.
 func (l leaving) bequeath(ctx context.Context, destroyed bool) error {
 	if l.w.Fence == 0 {
 		return nil

@@ -97,7 +97,7 @@ func (p Opinion) weigh(evidence []Evidence) Verdict {
 	return Verdict{State: p.State, Says: cmp.Or(p.Says, e.Says, p.Otherwise), Rule: p.Rule, Terminal: p.Terminal}
 }
 
-// classes are those of the evidence that explains a state.
+// classes maps a state to the class of the evidence that explains it.
 //
 //nolint:gochecknoglobals // a table
 var classes = map[State]Class{Failing: Failure, Suspended: Pause, InProgress: Negative}

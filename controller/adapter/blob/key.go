@@ -17,7 +17,7 @@ type Key struct {
 	Name string
 }
 
-// Own is the place of what the store keeps about itself, where other keys have a workspace.
+// Own takes the place of a workspace in the keys of the store's own records.
 const Own = "store"
 
 var part = regexp.MustCompile(`^[a-z0-9]([a-z0-9._-]{0,126}[a-z0-9])?$`)

@@ -29,7 +29,7 @@ type Settings struct {
 	Keep func(ctx context.Context, a executor.Attempt, f Mounts, terminate <-chan struct{}) error
 }
 
-// Limits are those of each container. Its state is bounded by the keeper.
+// Limits bound each container. The keeper bounds its state.
 type Limits struct {
 	// Memory is in bytes, Processes is a number of threads; 0 for no limit.
 	Memory, Processes int64
@@ -42,7 +42,7 @@ func DefaultLimits() Limits { return Limits{Memory: 2 << 30, Processes: 4096} }
 type Engine struct {
 	Settings
 
-	// context is that of the tasks, which outlive the calls that begin them.
+	// context is the tasks' context. They outlive the calls that begin them.
 	context context.Context
 	running sync.WaitGroup
 	mutex   sync.Mutex

@@ -24,7 +24,7 @@ import (
 // Image is an image that can be pushed or written into a file.
 type Image struct {
 	image v1.Image
-	// Digest is that of its manifest: sha256:….
+	// Digest is the manifest's: sha256:….
 	Digest string
 }
 

@@ -110,7 +110,7 @@ type Decision struct {
 	Left LeftName `json:"left,omitzero"`
 }
 
-// LeftName names what a JobWorkspace left that is gone: by NAMESPACE/NAME, which is "" if it is not known, and by UID.
+// LeftName identifies a deleted JobWorkspace: by NAMESPACE/NAME, which is "" if it is not known, and by UID.
 type LeftName struct {
 	Name string `json:"name"`
 	UID  string `json:"uid"`

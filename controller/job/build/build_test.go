@@ -289,7 +289,7 @@ func TestUnusable(t *testing.T) {
 	assert.Zero(t, w.pass(), "a template that names an image is not built")
 }
 
-// A version names who needs it, and the oldest that nobody needs go; with the template all of them do.
+// A version names its users. Of the unused ones the oldest go; with the template all of them do.
 func TestUsers(t *testing.T) {
 	w := newWorld(t)
 	w.settle()

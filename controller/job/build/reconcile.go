@@ -117,7 +117,7 @@ func (r *Reconciler) build(ctx context.Context, o *v1alpha1.JobTemplate) (time.D
 	return again(last.err), nil
 }
 
-// orderOf returns what a template is made from; the error wraps template.ErrRefused.
+// orderOf returns the inputs of a template's build; the error wraps template.ErrRefused.
 func orderOf(o *v1alpha1.JobTemplate, kind *v1alpha1.JobTemplateType) (order, error) {
 	all := order{name: client.ObjectKeyFromObject(o)}
 	var errs [3]error

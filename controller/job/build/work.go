@@ -21,7 +21,7 @@ type made struct {
 
 // work is a build, which goes on after the reconcile that began it.
 type work struct {
-	// input identifies what the build depends on, but for the content.
+	// input identifies the inputs of the build, without the content.
 	input  string
 	cancel context.CancelFunc
 	// ended is zero while the build is under way.

@@ -65,7 +65,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// A result is that of its input, and for as long as it counts.
+// A result counts for its input only, and not after its time.
 func TestResults(t *testing.T) {
 	s := newShop()
 	count := 0

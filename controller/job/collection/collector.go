@@ -17,7 +17,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/evidence"
 )
 
-// Collector deletes what nothing needs any more.
+// Collector deletes unused blobs.
 type Collector struct {
 	// Reader reads JobWorkspaces from the API server, never from a cache.
 	Reader client.Reader

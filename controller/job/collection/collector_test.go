@@ -139,7 +139,7 @@ func (b *bench) collect(after time.Duration) {
 	require.NoError(b.t, b.collector.Collect(b.t.Context()))
 }
 
-// lineage is a Workspace after five holds, and what the store has of them.
+// lineage returns a Workspace after five holds, with its blobs.
 func (b *bench) lineage() workspace.Workspace {
 	b.put("db-uid", "1/claimant", "1/state-1", "1/generation-0000000001", "1/log-stdout-0000000001", "1/run",
 		"2/claimant", "2/state-kept", "2/state-checkpoint", "2/generation-0000000002", "2/log-stdout-0000000001", "2/run",
@@ -157,8 +157,8 @@ func (b *bench) lineage() workspace.Workspace {
 	}
 }
 
-// Archives go that nothing refers to, and logs of all but the newest runs; what is young, what runs, and what a generation or
-// an orphan needs stays (JOBS.md J5 and J11).
+// Unused archives are deleted, and logs of all but the newest runs. Young blobs stay, and those of a run, a
+// generation or an orphan (JOBS.md J5 and J11).
 func TestCollect(t *testing.T) {
 	each(t, func(b *bench) {
 		w := b.lineage()

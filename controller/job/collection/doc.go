@@ -1,9 +1,9 @@
-// Package collection deletes from the store what nothing needs any more: archives, logs, and what Workspaces left that
-// have been gone for long (JOBS-DESIGN.md 8 and 12, JOBS.md J5, J11 and J18).
+// Package collection deletes unused blobs from the store: archives, logs, and the states of Workspaces that were
+// deleted long ago (JOBS-DESIGN.md 8 and 12, JOBS.md J5, J11 and J18).
 //
-// The store is listed first and the Workspaces after it, so that one whose blobs are there and whose object is not is gone.
-// Each Workspace is read again from the API server before anything of it is deleted. A collection that dies at any step
-// has deleted only what the next one would.
+// The store is listed before the Workspaces: a Workspace with blobs and without an object was deleted. Each Workspace
+// is read again from the API server before its blobs are deleted. A collection that dies at any step has deleted only
+// what the next one would delete.
 //
-// What must not come in: a rule about what may be deleted, which is domain/job/retention's.
+// What must not come in: a rule about the deletion of blobs, which belongs to domain/job/retention.
 package collection

@@ -35,8 +35,8 @@ func (c *Collector) collectLeft(ctx context.Context, uids []string, left []evide
 	return errors.Join(failed...)
 }
 
-// outlived deletes what a Workspace left whose time has passed, the record last. That of one which is there again, since
-// its object was restored, is dropped.
+// outlived deletes the blobs of Workspaces whose time has passed, and each record last. It drops the record of a
+// Workspace whose object was restored.
 func (c *Collector) outlived(ctx context.Context, l evidence.Left, live bool) error {
 	if live {
 		return evidence.Forget(ctx, c.Store, l)

@@ -31,7 +31,7 @@ type sweeping struct {
 	logs int64
 }
 
-// sweepOne collects what a Workspace does not need. One that cannot be read needs everything.
+// sweepOne collects the unused blobs of a Workspace. It deletes nothing if the Workspace cannot be read.
 func (c *Collector) sweepOne(ctx context.Context, key client.ObjectKey, uid types.UID) error {
 	fences, err := c.Store.Fences(ctx, string(uid))
 	if err != nil {

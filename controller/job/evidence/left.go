@@ -22,8 +22,8 @@ import (
 // them by one request.
 const leftPrefix = "left-"
 
-// Left is what a Workspace left in the store that is gone. The record is written when it goes, or when the collector
-// first misses it.
+// Left describes the states of a deleted Workspace that the store still has. The record is written when the Workspace
+// is deleted, or when the collector first misses it.
 type Left struct {
 	// Name is the namespace and name; "" if the store has no record of them.
 	Name string `json:"name"`
@@ -31,7 +31,7 @@ type Left struct {
 	// Generation is the number of the newest generation, and Archive its state; the zero value for an empty one.
 	Generation int64          `json:"generation"`
 	Archive    workspace.Blob `json:"archive"`
-	// Destroyed reports that its last run destroyed what the state describes.
+	// Destroyed reports that its last run destroyed the managed objects.
 	Destroyed bool `json:"destroyed"`
 	// Since is when the record was stored, by the store's clock; it is not part of the record.
 	Since time.Time `json:"-"`
@@ -127,7 +127,7 @@ type manifest struct {
 	Workspace string `json:"workspace"`
 }
 
-// Find returns what a Workspace left that went without a record, by what the store has of it.
+// Find describes the states of a Workspace that was deleted without a record, by its blobs.
 func Find(ctx context.Context, store blob.Store, uid string) (Left, error) {
 	l := Left{UID: uid}
 	newest, number, err := Newest(ctx, store, uid)

@@ -49,7 +49,7 @@ func TestLeft(t *testing.T) {
 	assert.Zero(t, extent("new", workspace.Workspace{Name: "shop/db"}))
 }
 
-// Of several Workspaces of a name the last one counts: what it destroyed, an earlier one had left to it.
+// The last one of several Workspaces of a name counts: it had taken over the objects of those before it.
 func TestLastLeft(t *testing.T) {
 	folder := t.TempDir()
 	store, err := directory.Open(folder)

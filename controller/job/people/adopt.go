@@ -43,7 +43,7 @@ func (a *API) left(w http.ResponseWriter, r *http.Request, c call, uid, from str
 	return write(w, http.StatusOK, answer)
 }
 
-// leftBy returns what a person asks for: by the same name, by another one, or by a UID.
+// leftBy returns the deleted JobWorkspaces of a request: of the same name, of another one, or of a UID.
 func (a *API) leftBy(ctx context.Context, c call, from string) ([]evidence.Left, error) {
 	switch {
 	case from == people.SameName:

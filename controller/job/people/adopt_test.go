@@ -37,7 +37,7 @@ func (b *bench) leave(t *testing.T) (digest string) {
 	return digest
 }
 
-// listed returns the UIDs of what a person may see.
+// listed returns the UIDs that a person may see.
 func (b *bench) listed(t *testing.T, person, from string) (uids []string) {
 	t.Helper()
 	code, text := b.send(t, request{person: person, path: workspacePath(wire.Archives), query: url.Values{"left": {from}}})

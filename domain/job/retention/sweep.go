@@ -10,7 +10,7 @@ import (
 const (
 	// Age is the least age of the newest blob of a fence that is deleted: a holder that lost the lock may still upload.
 	Age = 24 * time.Hour
-	// LeftAge is how long the store keeps what a Workspace left that is gone.
+	// LeftAge is how long the store keeps the states of a deleted Workspace.
 	LeftAge = 90 * 24 * time.Hour
 )
 
@@ -47,7 +47,7 @@ func Sweepable(w workspace.Workspace, e workspace.Extent) bool {
 	return w.Phase(e) != workspace.StoreAhead && !w.Crowded()
 }
 
-// past reports whether nothing can come any more to what was stored below a fence.
+// past reports whether a fence can get no more blobs.
 func past(w workspace.Workspace, fence int64, stored, now time.Time) bool {
 	return fence < w.Fence && fence != w.Lock.Fence && now.Sub(stored) >= Age
 }

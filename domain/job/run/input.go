@@ -44,7 +44,7 @@ type Files struct {
 
 // SecretFile names a key of a Secret, whose value is a file of each run.
 type SecretFile struct {
-	// Name is that of the file.
+	// Name is the name of the file.
 	Name   string `json:"name"`
 	Secret string `json:"secret"`
 	Key    string `json:"key"`

@@ -40,7 +40,7 @@ var joined = map[string]bool{
 	"$schema": true, "title": true, "description": true, "$comment": true,
 }
 
-// name matches what may be a variable of a tool, and the file of a secret.
+// name matches a valid name of a tool's variable and of a secret's file.
 var name = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,127}$`)
 
 // object is a schema as it is written.

@@ -32,7 +32,7 @@ func ToVersion(o *v1alpha1.JobTemplateVersion) (run.TemplateVersion, error) {
 	return t, errors.Join(err, unread, t.Check())
 }
 
-// toProgram returns what a program says of itself.
+// toProgram returns the program of a template or a version.
 func toProgram(name string, p v1alpha1.JobProgram) (run.TemplateVersion, error) {
 	t := run.TemplateVersion{
 		Name: name, Image: p.Image, Contract: p.Contract, Files: toFiles(p),

@@ -186,7 +186,7 @@ type JobTemplateBuild struct {
 	Outputs *runtime.RawExtension `json:"outputs,omitempty"`
 }
 
-// JobTemplateSource is where content comes from.
+// JobTemplateSource names the source of content.
 type JobTemplateSource struct {
 	// reference is git+https://HOST/REPOSITORY@COMMIT, or with a branch or tag in place of the commit, whose moves make new
 	// versions. #folder=PATH names a folder of it.

@@ -5,8 +5,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// JobTemplateVersion is a JobTemplate that is frozen with its type and its content: runs of it need neither of them. It
-// is made by Orcon, never changes, and cannot be deleted while status.users names who needs it.
+// JobTemplateVersion is a JobTemplate that is frozen with its type and its content: runs of it need neither of them.
+// Orcon makes it and never changes it. It cannot be deleted while status.users is not empty.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -48,12 +48,12 @@ type JobTemplateVersionSpec struct {
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Type=object
 	Outputs *runtime.RawExtension `json:"outputs,omitempty"`
-	// origin tells what the version was made from.
+	// origin names the sources of the version.
 	// +required
 	Origin JobVersionOrigin `json:"origin"`
 }
 
-// JobVersionOrigin tells what a version was made from.
+// JobVersionOrigin names the sources of a version.
 type JobVersionOrigin struct {
 	// template is the name of the JobTemplate.
 	// +required
