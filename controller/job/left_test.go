@@ -30,7 +30,7 @@ func TestStateIsLeft(t *testing.T) {
 	w.pass(r, 0)
 	assert.Contains(t, shown(t, w.workspace().Status.Conditions),
 		"Stalled StoreAhead: the store is ahead: a JobWorkspace of the name shop/db, which is gone, left generation 1 there: take it over with "+
-			"`orcon job state adopt shop/db`")
+			"`orcon job state adopt shop/db --because TEXT`")
 	w.run("two")
 	w.pass(r, 0)
 	assert.Contains(t, w.of("two"), "Reconciling Waiting: the store is ahead")
