@@ -39,10 +39,13 @@ type engine struct {
 // socket returns the file by which the engine is called.
 func (e *engine) socket() string { return filepath.Join(e.folder, "docker.sock") }
 
-// parent and a PID name the control group of an engine's containers.
+// parent and a PID name the control group of an engine's containers, and the folder of its tests.
 const parent = "orcon-docker-"
 
 func cgroups(pid int) string { return parent + strconv.Itoa(pid) }
+
+// own returns the folder of the tests. It is not below TMPDIR, which may be too long for sockets.
+func own(pid int) string { return filepath.Join("/tmp", cgroups(pid)) }
 
 // start starts the engine, with what an earlier one has left in the folder. It ends with the thread that calls.
 func (e *engine) start(ctx context.Context) error {
@@ -88,13 +91,18 @@ func (e *engine) kill() {
 	_ = e.cmd.Wait()
 }
 
-// sweep removes the control groups of engines whose tests have ended; pid counts as one of them.
+// sweep removes the control groups and folders of engines whose tests have ended; pid counts as one of them.
 func sweep(pid int) {
 	hybrid, _ := filepath.Glob("/sys/fs/cgroup/*/" + parent + "*")
 	unified, _ := filepath.Glob("/sys/fs/cgroup/" + parent + "*")
-	for _, one := range append(hybrid, unified...) {
+	tests, _ := filepath.Glob("/tmp/" + parent + "*")
+	for _, one := range slices.Concat(hybrid, unified, tests) {
 		of, err := strconv.Atoi(strings.TrimPrefix(filepath.Base(one), parent))
 		if err != nil || of != pid && !errors.Is(syscall.Kill(of, 0), syscall.ESRCH) {
+			continue
+		}
+		if one == own(of) {
+			_ = os.RemoveAll(one)
 			continue
 		}
 		var folders []string

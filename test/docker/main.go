@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"sync"
 	"syscall"
@@ -53,12 +52,12 @@ func beside(user int, prepare func(folder string) error) (code int, err error) {
 		return 1, err
 	}
 	defer os.RemoveAll(folder) //nolint:errcheck // of a test
-	own := filepath.Join(folder, "tmp")
+	sweep(os.Getpid())
+	own := own(os.Getpid())
 	err = errors.Join(os.Chmod(folder, 0o711), os.Mkdir(own, 0o700), os.Chown(own, user, user), prepare(folder))
 	if err != nil {
 		return 1, err
 	}
-	sweep(os.Getpid())
 	e := &engine{folder: folder, group: user}
 	if err := e.start(context.Background()); err != nil {
 		e.kill()
@@ -80,7 +79,7 @@ func (e *engine) test(user int) (code int, err error) {
 		return 1, err
 	}
 	c := exec.Command("/proc/self/exe", os.Args[1:]...)
-	c.Env = append(os.Environ(), variableFolder+"="+e.folder, "TMPDIR="+filepath.Join(e.folder, "tmp"), "HOME=/")
+	c.Env = append(os.Environ(), variableFolder+"="+e.folder, "TMPDIR="+own(os.Getpid()), "HOME=/")
 	c.Stdout, c.Stderr, c.ExtraFiles = os.Stdout, os.Stderr, []*os.File{to, from}
 	c.SysProcAttr = &syscall.SysProcAttr{
 		Credential: &syscall.Credential{Uid: uint32(user), Gid: uint32(user)}, Pdeathsig: syscall.SIGKILL,
