@@ -21,6 +21,8 @@ type jobLogsOptions struct {
 	since   time.Duration
 	attempt int
 	file    string
+	// workspace is the JobWorkspace of a run whose object is gone.
+	workspace string
 }
 
 func newJobLogs() *cobra.Command {
@@ -35,6 +37,8 @@ Without --attempt it prints the last attempt of the run. --follow waits for a ru
 when the run has ended. On a terminal, control characters are left out. --file prints a file that the program
 wrote below /logs; one that does not exist is an error that lists those that do.
 
+Ten runs of a JobWorkspace stay as objects; older ones have their logs still: name the JobWorkspace with --workspace.
+
 It needs the permission get of jobruns/log in API group jobs.orcon.tengu.io, which the cluster role view has.
 
 Exit codes: 0 printed, 2 the command failed, 130 interrupted.`,
@@ -42,7 +46,8 @@ Exit codes: 0 printed, 2 the command failed, 130 interrupted.`,
   orcon job logs web-x7k2p -n shop -f
   orcon job logs web-x7k2p -n shop --since 10m
   orcon job logs web-x7k2p -n shop --attempt 1 > first.log
-  orcon job logs web-x7k2p -n shop --file /logs/ansible.log`,
+  orcon job logs web-x7k2p -n shop --file /logs/ansible.log
+  orcon job logs web-a3f9c -n shop --workspace web`,
 		Args: arguments,
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c, args[0]) },
 	}
@@ -52,6 +57,7 @@ Exit codes: 0 printed, 2 the command failed, 130 interrupted.`,
 	c.Flags().DurationVar(&o.since, "since", 0, "leave out what was stored earlier than this (default: nothing)")
 	c.Flags().IntVar(&o.attempt, "attempt", 0, "number of an attempt, from 1 (default: the last one)")
 	c.Flags().StringVar(&o.file, "file", "", "/logs/PATH of a file to print (default: standard output and error)")
+	c.Flags().StringVar(&o.workspace, "workspace", "", "JobWorkspace of the run, for one that orcon job runs lists with --past only")
 	return c
 }
 
@@ -75,6 +81,9 @@ func (o *jobLogsOptions) print(ctx context.Context, s screen, target jobTarget) 
 	}
 	if o.attempt != 0 {
 		request = request.Param(people.Attempt, strconv.Itoa(o.attempt))
+	}
+	if o.workspace != "" {
+		request = request.Param(people.Of, o.workspace)
 	}
 	if o.file != "" {
 		request = request.Param(people.File, o.file)

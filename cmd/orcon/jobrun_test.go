@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -11,7 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/evidence"
 )
 
 func TestJobRun(t *testing.T) {
@@ -169,6 +172,36 @@ func TestJobLogs(t *testing.T) {
 		require.Zero(t, code, errs)
 		assert.Equal(t, "one\n\x1b[31mtwo\n", out, "a file gets all bytes")
 	}
+}
+
+// Runs whose objects are gone are listed once, and their logs are printed (JOBS.md J11 and J18).
+func TestJobPastRuns(t *testing.T) {
+	j := newJobCluster(t)
+	j.add("web-2", time.Hour, func(r *v1alpha1.JobRun) { r.UID = "two"; r.Status.Fence = 2; end(r, "Succeeded", "", nil) })
+	for fence, uid := range []string{"one", "two"} {
+		text, err := json.Marshal(evidence.Run{
+			Namespace: "shop", Workspace: "web", Name: fmt.Sprint("web-", fence+1), UID: uid, Created: time.Now().Add(-48 * time.Hour),
+			State: v1alpha1.JobRunState{Input: &v1alpha1.JobInput{Action: "deploy"}, End: &v1alpha1.JobRunEnd{
+				Phase: "Failed", Outcome: v1alpha1.OutcomeCommitted, Attempt: 1, Fence: int64(fence + 1),
+			}},
+		})
+		require.NoError(t, err)
+		require.NoError(t, j.store.Put(t.Context(), blob.Key{Workspace: "w", Fence: int64(fence + 1), Name: evidence.RunName}, bytes.NewReader(text)))
+	}
+	j.chunk(t, 1, "one\n")
+	_, out, errs := j.call("", "runs", "web", "--past")
+	assert.Equal(t, "RUN     WORKSPACE   ACTION   PHASE       ATTEMPTS   STATE       AGE   MESSAGE\n"+
+		"web-2   web         deploy   Succeeded   1          Committed   60m   \n"+
+		"web-1   web         deploy   Failed      1          Committed   2d    \n", out, errs)
+	code, out, errs := j.call("", "logs", "web-1", "--workspace", "web")
+	require.Zero(t, code, errs)
+	assert.Equal(t, "one\n", out)
+	code, _, errs = j.call("", "logs", "web-1")
+	assert.Equal(t, exitMisuse, code)
+	assert.Contains(t, errs, "if the run is old, name its JobWorkspace with --workspace")
+	code, _, errs = j.call("", "runs", "--past")
+	assert.Equal(t, exitMisuse, code)
+	assert.Contains(t, errs, "name one JobWorkspace, or leave --past out")
 }
 
 // What a program writes may not steer a terminal.

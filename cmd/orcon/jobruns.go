@@ -2,6 +2,8 @@ package main
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,19 +11,21 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/duration"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/value"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/people"
 )
 
 // jobRunsOptions are the flags of job runs.
 type jobRunsOptions struct {
 	jobOptions
 
-	all    bool
-	output output
+	all, past bool
+	output    output
 }
 
 // shownRun is one line of job runs.
@@ -48,11 +52,15 @@ func newJobRuns() *cobra.Command {
 		Long: `job runs lists the runs of a namespace, or those of one JobWorkspace, the newest first: what each one is doing, or how
 it ended. STATE says what became of its state: Committed, Unchanged, None, Orphaned, Failed or Unknown.
 
+Ten runs of a JobWorkspace that have ended stay as objects. --past lists the older ones too, as long as their logs are
+kept.
+
 The cluster role view is enough.
 
 Exit codes: 0 listed, 2 the command failed.`,
 		Example: `  orcon job runs -n shop
   orcon job runs web -n shop
+  orcon job runs web -n shop --past
   orcon job runs -A -o json | jq -r '.[] | select(.phase == "Lost") | .namespace + "/" + .name'`,
 		Args: arguments,
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c, strings.Join(args, "")) },
@@ -60,12 +68,16 @@ Exit codes: 0 listed, 2 the command failed.`,
 	o.flags(c)
 	c.ValidArgsFunction = o.complete("JobWorkspace")
 	c.Flags().BoolVarP(&o.all, "all-namespaces", "A", false, "every namespace")
+	c.Flags().BoolVar(&o.past, "past", false, "runs whose objects are gone too, of one JobWorkspace")
 	exclude(c, "all-namespaces", "namespace")
 	o.output.flag(c, asTable, asJSON, asYAML)
 	return c
 }
 
 func (o *jobRunsOptions) run(c *cobra.Command, of string) error {
+	if o.past && of == "" {
+		return errors.New("cannot list the past runs of all: name one JobWorkspace, or leave --past out")
+	}
 	target, err := o.chosen(c, of)
 	if err != nil {
 		return err
@@ -76,6 +88,11 @@ func (o *jobRunsOptions) run(c *cobra.Command, of string) error {
 		return errNoJobs
 	case err != nil:
 		return fmt.Errorf("cannot list JobRuns: %w", err)
+	}
+	if o.past {
+		if err := addPast(c.Context(), target, &list); err != nil {
+			return err
+		}
 	}
 	shown := []shownRun{}
 	for i := range list.Items {
@@ -88,6 +105,28 @@ func (o *jobRunsOptions) run(c *cobra.Command, of string) error {
 	})
 	s := screenOf(c)
 	return o.output.print(s, shown, func() error { return printRuns(s, shown, o.all, time.Now()) })
+}
+
+// addPast adds the runs of a JobWorkspace whose objects are gone.
+func addPast(ctx context.Context, of jobTarget, list *v1alpha1.JobRunList) error {
+	request, err := of.request("GET", people.Workspaces, people.PastRuns, false)
+	if err != nil {
+		return err
+	}
+	var past v1alpha1.JobRunList
+	if err := answer(request.Do(ctx), &past); err != nil {
+		return fmt.Errorf("cannot list the past runs of JobWorkspace %s: %w", of, err)
+	}
+	there := map[types.UID]bool{}
+	for _, one := range list.Items {
+		there[one.UID] = true
+	}
+	for _, one := range past.Items {
+		if !there[one.UID] {
+			list.Items = append(list.Items, one)
+		}
+	}
+	return nil
 }
 
 // chosen returns the JobWorkspace whose runs are listed; without a name that of all.

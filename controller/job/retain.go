@@ -21,22 +21,12 @@ import (
 // retaining keeps what is needed of Runs that have ended.
 type retaining struct{ *look }
 
-// pastRun holds what the store has of a Run that has ended, so that old Runs may go.
-type pastRun struct {
-	Namespace string               `json:"namespace"`
-	Workspace string               `json:"workspace"`
-	Name      string               `json:"name"`
-	UID       string               `json:"uid"`
-	Created   time.Time            `json:"created"`
-	State     v1alpha1.JobRunState `json:"state"`
-}
-
 // record stores the manifest of a Run that has held the lock, below its last fence.
 func (l retaining) record(ctx context.Context, o *v1alpha1.JobRun) error {
 	if o.State.End.Fence == 0 {
 		return nil
 	}
-	text, err := json.Marshal(pastRun{
+	text, err := json.Marshal(evidence.Run{
 		Namespace: o.Namespace, Workspace: o.Spec.Workspace, Name: o.Name, UID: string(o.UID), Created: o.CreationTimestamp.UTC(),
 		State: *o.State,
 	})

@@ -16,7 +16,7 @@ import (
 )
 
 // manifest returns that of a fence in the store.
-func (w *world) manifest(fence int64) (m pastRun) {
+func (w *world) manifest(fence int64) (m evidence.Run) {
 	w.t.Helper()
 	in, err := w.store.Get(w.t.Context(), blob.Key{Workspace: string(w.workspace().UID), Fence: fence, Name: evidence.RunName})
 	require.NoError(w.t, err)

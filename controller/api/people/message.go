@@ -22,6 +22,8 @@ const (
 	Workspaces = "jobworkspaces"
 	Archives   = "state"
 	Decisions  = "decision"
+	// PastRuns lists the Runs of a JobWorkspace that the store has the end of, as a JobRunList: their objects may be gone.
+	PastRuns = "runs"
 )
 
 // Path returns the path of a subresource of an object.
@@ -46,6 +48,8 @@ const (
 	Since = "since"
 	// Attempt chooses an attempt of a run; unset is the last one.
 	Attempt = "attempt"
+	// Of is the name of the JobWorkspace of a run whose object may be gone.
+	Of = "workspace"
 	// File chooses a file below /logs in place of the standard output and error; it is not followed.
 	File = "file"
 )

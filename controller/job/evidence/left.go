@@ -121,12 +121,6 @@ func Inventory(ctx context.Context, store blob.Store) (uids []string, left []Lef
 	return uids, left, nil
 }
 
-// manifest has the fields of a Run's manifest that name its Workspace.
-type manifest struct {
-	Namespace string `json:"namespace"`
-	Workspace string `json:"workspace"`
-}
-
 // Find describes the states of a Workspace that was deleted without a record, by its blobs.
 func Find(ctx context.Context, store blob.Store, uid string) (Left, error) {
 	l := Left{UID: uid}
@@ -140,7 +134,7 @@ func Find(ctx context.Context, store blob.Store, uid string) (Left, error) {
 		return l, err
 	}
 	for _, fence := range slices.Backward(fences) {
-		var m manifest
+		var m Run
 		err := read(ctx, store, blob.Key{Workspace: uid, Fence: fence, Name: RunName}, &m)
 		if errors.Is(err, blob.ErrNotFound) {
 			continue

@@ -306,7 +306,7 @@ func TestAccess(t *testing.T) {
 	b := newBench(t)
 	b.forbidden = map[string]bool{
 		"low get jobworkspaces/state ns/web": true, "low update jobworkspaces/state ns/web": true,
-		"low create jobworkspaces/decision ns/web": true, "low get jobruns/log ns/deploy-1": true,
+		"low create jobworkspaces/decision ns/web": true, "low get jobruns/log ns/deploy-1": true, "low get jobworkspaces/runs ns/web": true,
 	}
 	b.set(people.Run{Workspace: "w", Attempt: 1, Fence: 1, Ended: true})
 	log := wire.Path("ns", wire.Runs, "deploy-1", wire.Log)
@@ -320,6 +320,7 @@ func TestAccess(t *testing.T) {
 		"Nobody":      {"a request past the API server", request{path: log}, 401, metav1.StatusReasonUnauthorized, "the sender is not known"},
 		"Log":         {"each subresource is a permission", request{person: "low", path: log}, 403, metav1.StatusReasonForbidden, "low"},
 		"State":       {"reading", request{person: "low", path: workspacePath(wire.Archives)}, 403, metav1.StatusReasonForbidden, "low"},
+		"Past":        {"what runs were", request{person: "low", path: workspacePath(wire.PastRuns)}, 403, metav1.StatusReasonForbidden, "low"},
 		"Push":        {"writing", request{person: "low", method: "PUT", path: workspacePath(wire.Archives)}, 403, metav1.StatusReasonForbidden, "low"},
 		"Decision":    {"deciding", request{person: "low", method: "POST", path: workspacePath(wire.Decisions)}, 403, metav1.StatusReasonForbidden, "low"},
 		"NoWorkspace": {"no such object", request{person: "ann", path: wire.Path("ns", wire.Workspaces, "wbe", wire.Archives)}, 404, metav1.StatusReasonNotFound, "ns/wbe"},
@@ -360,7 +361,7 @@ func TestDiscovery(t *testing.T) {
 		assert.NotEmpty(t, one.Kind)
 		verbs[one.Name] = strings.Join(one.Verbs, " ")
 	}
-	assert.Equal(t, map[string]string{"jobruns/log": "get", "jobworkspaces/state": "get update", "jobworkspaces/decision": "create"}, verbs)
+	assert.Equal(t, map[string]string{"jobruns/log": "get", "jobworkspaces/runs": "get", "jobworkspaces/state": "get update", "jobworkspaces/decision": "create"}, verbs)
 	code, _ := b.send(t, request{path: "/openapi/v2"})
 	assert.Equal(t, http.StatusNotFound, code, "the API server takes it for an API without schemas")
 }

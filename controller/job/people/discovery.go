@@ -28,6 +28,7 @@ func discovery() map[string]any {
 			TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: version.GroupVersion,
 			APIResources: []metav1.APIResource{
 				resource(people.Runs, people.Log, "JobRunLog", "get"),
+				resource(people.Workspaces, people.PastRuns, "JobRunList", "get"),
 				resource(people.Workspaces, people.Archives, "JobWorkspaceState", "get", "update"),
 				resource(people.Workspaces, people.Decisions, "JobWorkspaceDecision", "create"),
 			},

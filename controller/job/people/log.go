@@ -25,6 +25,8 @@ type question struct {
 	attempt int
 	// file is /logs/PATH; "" for the standard output and error.
 	file string
+	// workspace is the name of the run's JobWorkspace; "" where it was not given.
+	workspace string
 }
 
 // questionOf reads the parameters of a request.
@@ -47,7 +49,7 @@ func (a *API) questionOf(r *http.Request) (q question, err error) {
 			return q, invalid("attempt", fmt.Sprintf("%q is not a number from 1", text))
 		}
 	}
-	q.file = asked.Get(people.File)
+	q.file, q.workspace = asked.Get(people.File), asked.Get(people.Of)
 	if q.file != "" && (q.follow || !q.since.IsZero()) {
 		return q, invalid("file", "a file is sent as a whole: leave follow and since out")
 	}
@@ -61,7 +63,7 @@ func (a *API) log(w http.ResponseWriter, r *http.Request, c call) error {
 	if err != nil {
 		return err
 	}
-	run, err := a.Objects.Run(r.Context(), c.namespace, c.name)
+	run, err := a.run(r.Context(), c, q.workspace)
 	switch {
 	case err != nil:
 		return err
@@ -127,7 +129,7 @@ func (a *API) follow(ctx context.Context, c call, q question, run Run, read *rea
 		if err := errors.Join(flush(), wait(ctx, a.Poll)); err != nil {
 			return err
 		}
-		if run, err = a.Objects.Run(ctx, c.namespace, c.name); err != nil {
+		if run, err = a.run(ctx, c, q.workspace); err != nil {
 			return err
 		}
 	}
