@@ -15,14 +15,16 @@ export GOGC="${GOGC:-400}" # as test/cluster/build.sh
 bin=$(cd "$here/../../.." && pwd)/bin
 mkdir -p "$bin"
 cd "$here"
-[ $# -gt 0 ] || set -- gatekeeper metrics-server sealed-secrets
+[ $# -gt 0 ] || set -- gatekeeper metrics-server sealed-secrets trust-manager
 for name in "$@"; do
+	module=.
 	case "$name" in
 	gatekeeper) package=github.com/open-policy-agent/gatekeeper/v3 ;;
 	metrics-server) package=sigs.k8s.io/metrics-server/cmd/metrics-server ;;
 	sealed-secrets) package=github.com/bitnami-labs/sealed-secrets/cmd/controller ;;
-	*) echo "no program '$name': gatekeeper metrics-server sealed-secrets" >&2; exit 1 ;;
+	trust-manager) module=trust-manager package=github.com/cert-manager/trust-manager/cmd/trust-manager ;;
+	*) echo "no program '$name': gatekeeper metrics-server sealed-secrets trust-manager" >&2; exit 1 ;;
 	esac
-	CGO_ENABLED=0 go build -trimpath -buildvcs=false -gcflags=all=-dwarf=false -ldflags "-s -w" -o "$bin/$name.next" "$package"
+	CGO_ENABLED=0 go build -C "$module" -trimpath -buildvcs=false -gcflags=all=-dwarf=false -ldflags "-s -w" -o "$bin/$name.next" "$package"
 	mv -f "$bin/$name.next" "$bin/$name"
 done
