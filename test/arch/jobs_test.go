@@ -85,6 +85,7 @@ func TestRightsOfThePeoplesAPI(t *testing.T) {
 	}
 	assert.Equal(t, map[string][]string{
 		"orcon-job-view " + people.Runs + "/" + people.Log:             {"get"},
+		"orcon-job-view " + people.Workspaces + "/" + people.PastRuns:  {"get"},
 		"orcon-job-edit " + people.Workspaces + "/" + people.Archives:  {"get", "update"},
 		"orcon-job-edit " + people.Workspaces + "/" + people.Decisions: {"create"},
 	}, given)

@@ -8,6 +8,7 @@ const (
 	KeeperRestarted Kind = "keeper killed and started again"
 	ContainerKilled Kind = "container killed"
 	ProgramKilled   Kind = "program killed"
+	PodErased       Kind = "pod deleted without grace"
 
 	ControllerFrozen Kind = "controller frozen"
 	StoreDown        Kind = "store down"

@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -21,6 +22,13 @@ import (
 func TestRunsLoseNothing(t *testing.T) {
 	t.Parallel()
 	w := withJobs(t)
+	t.Run("Chaos", func(t *testing.T) { chaosOnPods(t, w) })
+	t.Run("Losses", func(t *testing.T) { w.of(t).losses() })
+}
+
+// losses has single parts fail, and looks at each.
+func (w *world) losses() {
+	t := w.t
 	w.lineages()
 	w.keeps("killed", "full", "away", "evil")
 	runs := w.holds("killed", "full", "away")
@@ -33,7 +41,7 @@ func TestRunsLoseNothing(t *testing.T) {
 	w.phase(next, "Succeeded")
 	assert.Equal(t, "0 1 2", w.lineage("killed"))
 
-	incoming := filepath.Join(w.field("persistentvolume/states", "{.spec.hostPath.path}"), ".incoming")
+	incoming := filepath.Join(w.store(), ".incoming")
 	require.NoError(t, os.Chmod(incoming, 0o500))
 	w.kubectl("patch", "jobrun", runs["full"], "--type=merge", "-p", `{"spec":{"cancel":"Requested"}}`)
 	w.hindered(runs["full"], "its state waits to be stored: cannot store the state", "permission denied")
@@ -100,10 +108,16 @@ func (w *world) takeOut(flags ...string) (string, error) {
 	return string(out), err
 }
 
+// store returns the folder in which the controller has its states.
+func (w *world) store() string {
+	w.t.Helper()
+	return w.field("persistentvolume/states", "{.spec.hostPath.path}")
+}
+
 // generations counts the generations that the store holds of a JobWorkspace.
 func (w *world) generations(uid string) int {
 	w.t.Helper()
-	found, err := filepath.Glob(filepath.Join(w.field("persistentvolume/states", "{.spec.hostPath.path}"), uid, "*", "generation-*"))
+	found, err := filepath.Glob(filepath.Join(w.store(), uid, "*", "generation-*"))
 	require.NoError(w.t, err)
 	return len(found)
 }
@@ -114,18 +128,30 @@ func (w *world) killContainer(run string) {
 	w.t.Helper()
 	container := w.kubectl("get", "pods", "-l", "job.orcon.tengu.io/run="+run, "-o",
 		`jsonpath={.items[0].status.containerStatuses[?(@.name=="template")].containerID}`)
-	files, err := filepath.Glob("/proc/[0-9]*/cgroup")
-	require.NoError(w.t, err)
+	pids := processesOf(strings.TrimPrefix(container, "containerd://"))
+	require.NotEmpty(w.t, pids, "no process of container %s runs", container)
+	require.NoError(w.t, syscall.Kill(pids[0], syscall.SIGKILL))
+}
+
+// processesOf returns the PIDs of a container's processes, that of the first one first.
+func processesOf(container string) []int {
+	if container == "" {
+		return nil
+	}
+	var pids []int
+	files, _ := filepath.Glob("/proc/[0-9]*/cgroup")
 	for _, file := range files {
-		cgroups, _ := os.ReadFile(file)
+		cgroups, _ := os.ReadFile(file) // it may have ended
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+		if err != nil || !strings.Contains(string(cgroups), container) {
+			continue
+		}
 		status, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "status"))
-		isFirst := regexp.MustCompile(`(?m)^NSpid:.*\t1$`).Match(status)
-		if isFirst && strings.Contains(string(cgroups), strings.TrimPrefix(container, "containerd://")) {
-			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
-			require.NoError(w.t, err)
-			require.NoError(w.t, syscall.Kill(pid, syscall.SIGKILL))
-			return
+		if regexp.MustCompile(`(?m)^NSpid:.*\t1$`).Match(status) {
+			pids = slices.Insert(pids, 0, pid)
+		} else {
+			pids = append(pids, pid)
 		}
 	}
-	w.t.Fatalf("no process of container %s runs", container)
+	return pids
 }

@@ -89,6 +89,8 @@ func (w *world) persons() {
 	code, out = w.orcon(orcon, "job", "logs", name, "--file", "/logs/a")
 	assert.Zero(w.t, code)
 	assert.Equal(w.t, "file 1\nfile 2\nfile 3\n", out)
+	_, out = w.orcon(orcon, "job", "runs", "count", "--past")
+	assert.Contains(w.t, out, name)
 	_, out = w.orcon(orcon, "job", "state", "show", "count")
 	assert.Contains(w.t, out, "generation 3")
 	_, err := w.try("get", "--as=stranger", "--raw", people.Path(w.namespace, people.Runs, name, people.Log))

@@ -23,6 +23,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/chaos"
+	"gitlab.ilabt.imec.be/tengu/orcon/test/chaos/shelf"
 )
 
 // lane is a Workspace whose Runs follow each other.
@@ -30,17 +31,10 @@ type lane struct {
 	*upheaval
 
 	name, uid string
-	ends      []seen
+	ends      []shelf.Seen
 	// longest is the longest time that a run took to end after its last sign of life or the last fault.
 	longest time.Duration
 	missed  int
-}
-
-// seen is what a person sees of a run that has ended.
-type seen struct {
-	run, uid string
-	end      v1alpha1.JobRunEnd
-	state    workspace.Workspace
 }
 
 // attempt is the folder of a run's last attempt.
@@ -210,7 +204,7 @@ func (l *lane) settle(o *v1alpha1.JobRun) error {
 	if err := poll(hopeless, gone); err != nil {
 		return fmt.Errorf("something is left of it, or its state cannot be accepted: %w", err)
 	}
-	l.ends = append(l.ends, seen{o.Name, string(o.UID), *o.State.End, w})
+	l.ends = append(l.ends, shelf.Seen{Run: o.Name, UID: string(o.UID), End: *o.State.End, State: w})
 	return nil
 }
 

@@ -1,13 +1,9 @@
 package jobs
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"path/filepath"
-	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -16,12 +12,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/archive/state"
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob/directory"
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/logs"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/chaos"
+	"gitlab.ilabt.imec.be/tengu/orcon/test/chaos/shelf"
 )
 
 // chaosShares are the faults of single runs, and those that all runs meet.
@@ -128,7 +121,7 @@ func (u *upheaval) report(seed int, took time.Duration) {
 		missed += l.missed
 		longest = max(longest, l.longest)
 		for _, e := range l.ends {
-			ends[string(e.end.Outcome)]++
+			ends[string(e.End.Outcome)]++
 		}
 	}
 	text := fmt.Sprintf("seed %d: %d Runs in %s, %d of which had ended before their fault; "+
@@ -146,95 +139,11 @@ func (u *upheaval) judge() {
 	store, err := directory.Open(u.controller.Store)
 	require.NoError(u.t, err)
 	defer store.Close()
-	s := &shelf{u.t, store}
-	holes := 0
+	var all []shelf.Lane
 	for _, l := range u.lanes {
 		journal, _ := l.journal()
-		lineage := chaos.Lineage{Journal: journal}
-		for _, e := range l.ends {
-			lineage.Ends = append(lineage.Ends, s.end(l.uid, e))
-		}
-		assert.Empty(u.t, lineage.Faults(), l.name)
-		wrote := lineage.Wrote()
-		for _, e := range l.ends {
-			log := s.log(l.uid, e)
-			assert.Empty(u.t, log.Fault(wrote[e.run]))
-			if !log.Ended && wrote[e.run] > 0 {
-				holes++
-			}
-		}
+		all = append(all, shelf.Lane{Name: l.name, UID: l.uid, Journal: journal, Ends: l.ends})
 	}
+	holes := shelf.Judge(u.t, store, all)
 	u.t.Logf("0 lost commits and 0 double commits unless a fault is shown; %d logs show as cut off", holes)
-}
-
-// shelf reads what the store has.
-type shelf struct {
-	t     testing.TB
-	store *directory.Store
-}
-
-// lines returns the file of an archive that a Workspace names.
-func (s *shelf) lines(b workspace.Blob) string {
-	s.t.Helper()
-	if b.Key == "" {
-		return ""
-	}
-	key, err := blob.ParseKey(b.Key)
-	require.NoError(s.t, err)
-	text, digest := s.unpacked(key)
-	require.Equal(s.t, b.Digest, digest)
-	return text
-}
-
-// unpacked returns the file of an archive, and the digest of the archive.
-func (s *shelf) unpacked(key blob.Key) (text, digest string) {
-	s.t.Helper()
-	in, err := s.store.Get(s.t.Context(), key)
-	require.NoError(s.t, err)
-	defer in.Close()
-	packed, err := io.ReadAll(in)
-	require.NoError(s.t, err)
-	summary, err := state.Verify(bytes.NewReader(packed), 1<<20)
-	require.NoError(s.t, err)
-	folder, err := os.MkdirTemp(s.t.TempDir(), "state-")
-	require.NoError(s.t, err)
-	require.NoError(s.t, state.Restore(folder, bytes.NewReader(packed), summary.Digest, 1<<20))
-	lines, err := os.ReadFile(filepath.Join(folder, "lines"))
-	if !errors.Is(err, os.ErrNotExist) {
-		require.NoError(s.t, err)
-	}
-	return string(lines), summary.Digest
-}
-
-// end returns the end of a run with the contents of its archives.
-func (s *shelf) end(uid string, e seen) chaos.End {
-	s.t.Helper()
-	end := chaos.End{Run: e.run, Outcome: string(e.end.Outcome), Generation: e.state.State.Number, State: s.lines(e.state.State.Blob)}
-	for _, o := range e.state.Orphans {
-		end.Kept = append(end.Kept, s.lines(o.Blob))
-	}
-	if e.end.Fence == 0 {
-		return end
-	}
-	stored, err := s.store.Below(s.t.Context(), uid, e.end.Fence, "state-")
-	require.NoError(s.t, err)
-	if len(stored) > 0 {
-		text, _ := s.unpacked(slices.MaxFunc(stored, func(a, b blob.Info) int { return a.Stored.Compare(b.Stored) }).Key)
-		end.Stored = &text
-	}
-	return end
-}
-
-// log returns the stored output of a run.
-func (s *shelf) log(uid string, e seen) chaos.Log {
-	s.t.Helper()
-	log := chaos.Log{Run: e.run}
-	r, err := logs.NewReader(s.store, logs.Attempt{Workspace: uid, Fence: e.end.Fence}, "stdout")
-	require.NoError(s.t, err)
-	for p, err := range r.Pieces(s.t.Context()) {
-		require.NoError(s.t, err)
-		log.Pieces = append(log.Pieces, chaos.Piece{Missing: p.Missing, Content: string(p.Content)})
-	}
-	log.Ended = r.Ended()
-	return log
 }
