@@ -63,6 +63,6 @@ func (a *API) run(ctx context.Context, c call, workspace string) (Run, error) {
 			return Run{Workspace: uid, Attempt: int(end.Attempt), Fence: end.Fence, Ended: true}, nil
 		}
 	}
-	return run, fmt.Errorf("cannot read the log of JobRun %s: %w: `orcon job runs %s/%s --past` lists those of which there is a log",
+	return run, fmt.Errorf("cannot read the log of JobRun %s: %w: `orcon job runs %s/%s --past` lists those whose logs are kept",
 		c, ErrNotFound, c.namespace, workspace)
 }

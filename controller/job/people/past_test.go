@@ -59,7 +59,7 @@ func TestPastRuns(t *testing.T) {
 	code, text = b.send(t, request{person: "ann", path: path, query: url.Values{"workspace": {"other"}}})
 	refused(t, text, code, metav1.StatusReasonNotFound, "JobWorkspace ns/other")
 	code, text = b.send(t, request{person: "ann", path: wire.Path("ns", wire.Runs, "old-3", wire.Log), query: url.Values{"workspace": {"web"}}})
-	refused(t, text, code, metav1.StatusReasonNotFound, "`orcon job runs ns/web --past` lists those of which there is a log")
+	refused(t, text, code, metav1.StatusReasonNotFound, "`orcon job runs ns/web --past` lists those whose logs are kept")
 	b.set(people.Run{Workspace: "w", Attempt: 1, Fence: 7})
 	_, text = b.logOf(t, url.Values{"workspace": {"other"}})
 	assert.Equal(t, "of a run that goes on\n", text, "the object of a run comes first")
