@@ -24,6 +24,8 @@ type End struct {
 	State      string
 	// Kept are the contents of the archives that the Workspace keeps beside its generations.
 	Kept []string
+	// Accepted reports that a person made a checkpoint the generation: it may lack what was written after it.
+	Accepted bool
 	// Stored is the content of the newest archive that the store has of the run; nil for none.
 	Stored *string
 }
@@ -70,7 +72,7 @@ func (l Lineage) Faults() []string {
 func (e End) judge(d *deeds, state string, number int64) string {
 	added, follows := strings.CutPrefix(e.State, state)
 	lines := strings.Count(added, "\n")
-	whole := lines >= d.wrote && lines <= d.writes
+	whole := (lines >= d.wrote || e.Accepted) && lines <= d.writes
 	switch made := e.Generation - number; {
 	case made < 0 || made > 1:
 		return fmt.Sprintf("leaves generation %d after %d", e.Generation, number)

@@ -29,6 +29,15 @@ func TestLineage(t *testing.T) {
 			ends: []chaos.End{{Run: "a", Outcome: "Committed", Generation: 1}},
 			want: []string{"a (Committed) has 0 lines in the state, and wrote 1 to 1: a lost commit"},
 		},
+		"Accepted": {
+			why: "but a person may accept a checkpoint from before", journal: first,
+			ends: []chaos.End{{Run: "a", Outcome: "Committed", Generation: 1, Accepted: true}},
+		},
+		"Invented": {
+			why: "which has nothing that the run did not write", journal: first,
+			ends: []chaos.End{{Run: "a", Outcome: "Committed", Generation: 1, State: "a 1\na 2\n", Accepted: true}},
+			want: []string{"a (Committed) has 2 lines in the state, and wrote 1 to 1: a lost commit"},
+		},
 		"Uncommitted": {
 			why: "an end that is shown as a commit is one", journal: first,
 			ends: []chaos.End{{Run: "a", Outcome: "Committed"}},

@@ -35,6 +35,8 @@ type lane struct {
 	// longest is the longest time that a run took to end after its last sign of life or the last fault.
 	longest time.Duration
 	missed  int
+	// accepted is the last run whose checkpoint was accepted.
+	accepted string
 }
 
 // attempt is the folder of a run's last attempt.
@@ -179,8 +181,12 @@ func (l *lane) recover(w workspace.Workspace, uid string) {
 		_ = syscall.Kill(a.pid("shim"), syscall.SIGKILL)
 		return
 	}
-	// A decision that fails is made anew.
-	_ = l.decide(l.name, wire.Decision{Remedy: string(workspace.Propose(w)), Fence: w.Lock.Fence, Generation: w.State.Number})
+	// A decision that fails is made anew; it may have been taken all the same.
+	remedy := workspace.Propose(w)
+	if remedy == workspace.AcceptCheckpoint {
+		l.accepted = uid
+	}
+	_ = l.decide(l.name, wire.Decision{Remedy: string(remedy), Fence: w.Lock.Fence, Generation: w.State.Number})
 }
 
 // settle waits until nothing is left of a Run but its end, accepts what a killed program left, and notes what is there.
@@ -204,7 +210,7 @@ func (l *lane) settle(o *v1alpha1.JobRun) error {
 	if err := poll(hopeless, gone); err != nil {
 		return fmt.Errorf("something is left of it, or its state cannot be accepted: %w", err)
 	}
-	l.ends = append(l.ends, shelf.Seen{Run: o.Name, UID: string(o.UID), End: *o.State.End, State: w})
+	l.ends = append(l.ends, shelf.Seen{Run: o.Name, UID: string(o.UID), End: *o.State.End, State: w, Accepted: l.accepted == string(o.UID)})
 	return nil
 }
 
