@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"runtime/debug"
 	"time"
 
 	"github.com/golang/glog"
@@ -82,6 +83,7 @@ func newController(ctx context.Context, cfg *rest.Config, s settings) (*controll
 	}
 	c.renewals = signs{jobs.Renewals{Live: c.manager.GetAPIReader(), Writer: c.manager.GetClient(), Namespace: s.namespace}}
 	err = errors.Join(c.addReconciler(), c.addBuilder(), c.manager.Add(c.source), c.manager.Add(c.trust), c.manager.Add(c.server()),
+		c.manager.Add(manager.RunnableFunc(c.shrink)),
 		c.manager.Add(every(sweepEvery, func(ctx context.Context) error { return c.renewals.Sweep(ctx, time.Now()) })),
 		c.manager.Add(every(collectEvery, c.collector().Collect)),
 		c.manager.Add(every(refreshEvery, c.executor.Refresh)),
@@ -101,6 +103,14 @@ func (c *controller) addReconciler() error {
 		Events: c.manager.GetEventRecorder(name), Now: time.Now, Clock: func() time.Duration { return time.Since(begun) }, Home: c.namespace,
 	}
 	return r.SetupWithManager(c.manager)
+}
+
+// shrink gives back to the system what the first lists of all objects took: several times what the cache holds of them.
+func (c *controller) shrink(ctx context.Context) error {
+	if c.manager.GetCache().WaitForCacheSync(ctx) {
+		debug.FreeOSMemory()
+	}
+	return nil
 }
 
 // ready returns why states cannot be stored.

@@ -132,16 +132,16 @@ func (u *upheaval) prepare(lanes int) {
 func (u *upheaval) round(n int, next func() chaos.Step, trouble *chaos.Step) error {
 	errs := make([]error, len(u.lanes)+1)
 	var all sync.WaitGroup
+	over := make(chan struct{})
 	for i, l := range u.lanes {
 		s := next()
-		all.Go(func() { errs[i] = l.carry(n, s, trouble == nil) })
+		all.Go(func() { errs[i] = l.carry(n, s, trouble == nil, over) })
 	}
 	if trouble != nil {
-		all.Go(func() {
-			<-time.After(trouble.Outage(10 * time.Second))
-			errs[len(u.lanes)] = u.disturb(*trouble)
-		})
+		<-time.After(trouble.Outage(10 * time.Second))
+		errs[len(u.lanes)] = u.disturb(*trouble)
 	}
+	close(over)
 	all.Wait()
 	return errors.Join(errs...)
 }
@@ -196,8 +196,9 @@ func (u *upheaval) heal() error {
 // probeName is a JobWorkspace without a template, by which it shows whether the controller works.
 const probeName = "probe"
 
-// carry carries one run to its end. It meets a fault at a moment of its life, unless all have the trouble.
-func (l *lane) carry(round int, s chaos.Step, own bool) error {
+// carry carries one run to its end. It meets a fault at a moment of its life, unless all have a trouble, which is over when
+// a channel is closed.
+func (l *lane) carry(round int, s chaos.Step, own bool, over <-chan struct{}) error {
 	o := &v1alpha1.JobRun{
 		ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: fmt.Sprintf("%s-%d", l.Name, round)},
 		Spec:       v1alpha1.JobRunSpec{Workspace: l.Name, Action: "deploy"},
@@ -219,8 +220,10 @@ func (l *lane) carry(round int, s chaos.Step, own bool) error {
 		}
 	}()
 	err = l.await(o)
+	end := time.Now()
 	close(ended)
 	hit := <-struck
+	<-over
 	if own && hit.IsZero() {
 		l.missed++
 	}
@@ -231,7 +234,7 @@ func (l *lane) carry(round int, s chaos.Step, own bool) error {
 			last = at
 		}
 	}
-	l.longest = max(l.longest, time.Since(last))
+	l.longest = max(l.longest, end.Sub(last))
 	moment, _ := s.Moment()
 	if err != nil {
 		return fmt.Errorf("JobRun %s, which met %q at moment %d, does not end: %w: %+v", o.Name, s.Kind, moment, err, o.Status)
