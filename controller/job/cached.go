@@ -29,7 +29,8 @@ func Cached(object any) (any, error) {
 		owner := &o.OwnerReferences[i]
 		share(&owner.APIVersion, &owner.Kind, &owner.Name, (*string)(&owner.UID))
 	}
-	share(&o.Namespace, &o.Spec.Workspace, &o.Spec.Action, &end.Reason, &ready.Reason)
+	share(&o.APIVersion, &o.Kind, &o.Namespace, &o.Spec.Workspace, &o.Spec.Action, &end.Reason, &ready.Reason,
+		(*string)(&end.Phase), (*string)(&end.Outcome), (*string)(&o.Status.Phase))
 	return o, nil
 }
 

@@ -82,7 +82,7 @@ type settled struct {
 func (s *settled) controller() *process {
 	s.Helper()
 	health := freePort(s.B)
-	p := start(s.B, []string{"GOGC=50"}, controlplane.Binary(s.B, "job-controller"), "-leaderElect=false", "-runnerImage=registry/job-runner:dev",
+	p := start(s.B, []string{"GOGC=25"}, controlplane.Binary(s.B, "job-controller"), "-leaderElect=false", "-runnerImage=registry/job-runner:dev",
 		"-directory="+s.TempDir(), "-port="+freePort(s.B), "-kubeconfig="+s.cluster.Kubeconfig, "-namespace="+system, "-healthPort="+health)
 	p.health = "http://127.0.0.1:" + health
 	require.Eventually(s, func() bool {

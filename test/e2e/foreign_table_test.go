@@ -69,6 +69,7 @@ func trustManager(t *testing.T) chart {
 			w.kubectl("delete", "bundles.trust.cert-manager.io", "--all")
 			w.kubectl("wait", "--for=delete", "configmap/authorities", "--timeout="+patience.String())
 		},
+		stays: []string{"Lease trust/trust-manager-leader-election", "Secret trust/trust-manager-tls"},
 	}
 }
 
