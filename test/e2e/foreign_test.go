@@ -104,7 +104,7 @@ func (f chart) lives(t *testing.T, c *controlplane.Cluster) {
 		assert.Empty(collect, missing, "objects are missing")
 		assert.ElementsMatch(collect, f.stays, more, "objects are left")
 	}, patience, time.Second)
-	c.Kubectl(t, "delete", "namespace", f.namespace, "--wait=false")
+	c.Kubectl(t, "delete", "namespace", f.namespace, "--timeout="+patience.String()) // the next chart begins without it
 }
 
 // load makes the chart's images, and loads them into the node.
