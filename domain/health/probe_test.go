@@ -43,7 +43,7 @@ func TestPrecedence(t *testing.T) {
 		"Word":      {"a word is no condition", status(map[string]any{"phase": "Pending"}), health.Knowledge{Library: probe(health.Ready)}, health.Ready},
 		"Library":   {"a probe's own words count", status(condition("Ready", "True")), health.Knowledge{Library: probe(health.InProgress)}, health.InProgress},
 		"Missing":   {"no status yet", status(nil), health.Knowledge{Library: probe(health.Ready)}, health.InProgress},
-		"Ignoring":  {"what a probe ignores is evidence, not a status that is missing", status(nil), health.Knowledge{Library: probe(health.Ready, "status")}, health.InProgress},
+		"Ignoring":  {"a probe ignores evidence only", status(nil), health.Knowledge{Library: probe(health.Ready, "status")}, health.InProgress},
 		"Silent":    {"a kind that never has one", status(nil), health.Knowledge{Library: silent}, health.Ready},
 		"Users":     {"which a user's probe does not say", status(nil), health.Knowledge{User: silent}, health.InProgress},
 	}

@@ -61,7 +61,9 @@ func CompileLibrary(probes []library.Probe) (*Library, error) {
 
 // expressions returns the probe's expressions that are true or false, by their names.
 func expressions(p library.Probe) map[string]string {
-	return map[string]string{"ready": p.Ready, "failed": p.Failed, "terminal": p.Terminal, "suspended": p.Suspended, "statusless": p.Statusless}
+	return map[string]string{
+		"ready": p.Ready, "failed": p.Failed, "terminal": p.Terminal, "suspended": p.Suspended, "statusless": p.Statusless,
+	}
 }
 
 // words prepares an expression that returns a text; nil for none.
