@@ -44,7 +44,7 @@ func newHealthList() *cobra.Command {
 		Use:   "list",
 		Short: "List the kinds that are judged by a rule or a probe of their own",
 		Long: `health list shows the built-in kinds that have a rule, and the kinds that a probe of orcon judges, with
-the page that the probe was written from. All other kinds are judged by what their status says.`,
+the file that the probe was written from. All other kinds are judged by what their status says.`,
 		Example: "  orcon health list\n  orcon health list -o json | jq -r '.[].kind'",
 		Args:    arguments,
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -22,8 +22,9 @@ func newHealthTest() *cobra.Command {
 		Long: `health test judges the cases FOLDER/GROUP/Kind/NAME.yaml and reports those with another verdict than they
 want. A case has want (Ready, InProgress, Failing, Suspended or Unknown), object (what kubectl get -o
 yaml prints), and if you like says, a part of the words, and source. A probe FOLDER/GROUP/Kind.yaml
-with ready, failed, terminal, suspended, says and ignores, in CEL over object, takes the place of
-orcon's own. To use it, write its ready and failed into spec.healthChecks of a BundleDeployment.
+with ready, failed, terminal, suspended, says, ignores and statusless (true for an object that its
+controller gives no status), in CEL over object, takes the place of orcon's own. To use it, write its
+ready and failed into spec.healthChecks of a BundleDeployment.
 
 Exit codes: 0 every case is as wanted, 1 some are not, 2 the command failed.`,
 		Example: "  orcon health test probes/",

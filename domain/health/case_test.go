@@ -17,14 +17,14 @@ import (
 // now is the time of all cases.
 var now = time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC) //nolint:gochecknoglobals // a constant
 
-// example is an object in a state, with the page that describes the state.
+// example is an object in a state, with the file that describes the state.
 type example struct {
 	name string
 
 	Want health.State
 	// Says is a part of the verdict's explanation.
 	Says string
-	// Source is the page and the version that describe the state.
+	// Source is the file of a repository, at a commit or a version, that describes the state.
 	Source     string
 	Definition library.Definition
 	Object     map[string]any
@@ -72,11 +72,11 @@ func examplesOf(t require.TestingT, folder string) []example {
 	return all
 }
 
-// Each case names its source, and what the words are that it wants.
+// Each case names its source, a file of a repository at a commit or a version (CONTENT.md H4), and the state that it wants.
 func TestCasesAreComplete(t *testing.T) {
 	for _, e := range examples(t) {
 		assert.Contains(t, []health.State{health.Ready, health.InProgress, health.Failing, health.Suspended, health.Unknown}, e.Want, e.name)
-		assert.Regexp(t, `^https://\S+( \(v[0-9.]+\)|/blob/[0-9a-f]{40}/\S+)$`, e.Source, e.name)
+		assert.Regexp(t, `^https://github\.com/\S+/blob/([0-9a-f]{40}|\S*v[0-9.]+)/\S+( \(v[0-9.]+\))?$`, e.Source, e.name)
 		group, _, _ := strings.Cut(e.name, "/")
 		api, _ := e.Object["apiVersion"].(string)
 		assert.True(t, strings.HasPrefix(api, group+"/") || group == "core" && api == "v1", e.name)

@@ -37,7 +37,7 @@ func apiService(o subject) Verdict {
 func autoscaler(o subject) Verdict {
 	able, active := o.condition("AbleToScale"), o.condition("ScalingActive")
 	switch {
-	case able.status == "False" && able.reason != "BackoffDownscale" && able.reason != "BackoffBoth":
+	case able.status == "False":
 		return fails(able.String())
 	case active.status == "False" && active.reason != "ScalingDisabled":
 		return waits(active.String())

@@ -9,16 +9,16 @@ import (
 // lag is how long a controller has to look at a change of an object's spec.
 const lag = 15 * time.Second
 
-// guard returns the verdict about an object that no rule may call ready yet. silent allows a status to
-// be missing.
-func (o subject) guard(status Presence, silent bool, now time.Time) (v Verdict, guarded bool) {
+// guard returns the verdict about an object that no rule may call ready yet. An object that is statusless is
+// not waited for.
+func (o subject) guard(status Presence, statusless bool, now time.Time) (v Verdict, guarded bool) {
 	wait := func(rule, says string) (Verdict, bool) {
 		return Verdict{State: InProgress, Says: says, Rule: rule}, true
 	}
 	switch observed, known := observedGeneration(o); {
 	case o.at("metadata", "deletionTimestamp") != nil:
 		return wait("an object that is deleted", "is being deleted"+finalizers(o))
-	case lacksStatus(o, status) && !silent:
+	case lacksStatus(o, status) && !statusless:
 		v, _ := wait("a status that is missing", "has no status yet: its controller has not looked at it")
 		v.Silent = !o.isBuiltin()
 		return v, true

@@ -16,8 +16,7 @@ const (
 	Absent
 )
 
-// Opinion is the answer of a probe. Ignores names conditions and paths that do not count against it;
-// "status" stands for a missing status.
+// Opinion is the answer of a probe. Ignores names conditions and paths that do not count against it.
 type Opinion struct {
 	State State
 	// Says explains the state in the probe's words; without any, evidence explains it, and Otherwise where there is none.
@@ -25,6 +24,8 @@ type Opinion struct {
 	Rule            string
 	Terminal        bool
 	Ignores         []string
+	// Statusless reports that no status of the object is to be expected.
+	Statusless bool
 }
 
 // Finder judges objects of one kind by expressions; known is false for an object of another.
@@ -54,8 +55,7 @@ func Judge(o map[string]any, k Knowledge, now time.Time) Verdict {
 func decide(o subject, evidence []Evidence, k Knowledge, now time.Time) Verdict {
 	user, hasUser := ask(k.User, o)
 	library, hasLibrary := ask(k.Library, o)
-	silent := hasLibrary && slices.Contains(library.Ignores, "status")
-	if v, guarded := o.guard(k.Status, silent, now); guarded {
+	if v, guarded := o.guard(k.Status, hasLibrary && library.Statusless, now); guarded {
 		return v
 	}
 	if hasUser {

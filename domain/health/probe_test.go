@@ -16,6 +16,9 @@ func TestPrecedence(t *testing.T) {
 			return health.Opinion{State: state, Says: "the probe's words", Rule: "a probe", Ignores: ignores}, true
 		}
 	}
+	silent := func(map[string]any) (health.Opinion, bool) {
+		return health.Opinion{State: health.Ready, Rule: "a probe", Statusless: true}, true
+	}
 	status := func(fields map[string]any) map[string]any {
 		return map[string]any{"apiVersion": "example.org/v1", "kind": "Engine", "metadata": map[string]any{"generation": int64(2)}, "status": fields}
 	}
@@ -40,7 +43,9 @@ func TestPrecedence(t *testing.T) {
 		"Word":      {"a word is no condition", status(map[string]any{"phase": "Pending"}), health.Knowledge{Library: probe(health.Ready)}, health.Ready},
 		"Library":   {"a probe's own words count", status(condition("Ready", "True")), health.Knowledge{Library: probe(health.InProgress)}, health.InProgress},
 		"Missing":   {"no status yet", status(nil), health.Knowledge{Library: probe(health.Ready)}, health.InProgress},
-		"Silent":    {"a kind that never has one", status(nil), health.Knowledge{Library: probe(health.Ready, "status")}, health.Ready},
+		"Ignoring":  {"a probe ignores evidence only", status(nil), health.Knowledge{Library: probe(health.Ready, "status")}, health.InProgress},
+		"Silent":    {"a kind that never has one", status(nil), health.Knowledge{Library: silent}, health.Ready},
+		"Users":     {"which a user's probe does not say", status(nil), health.Knowledge{User: silent}, health.InProgress},
 	}
 	for label, tc := range tests {
 		t.Run(label, func(t *testing.T) {

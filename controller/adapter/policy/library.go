@@ -43,7 +43,7 @@ func CompileLibrary(probes []library.Probe) (*Library, error) {
 	var faults []error
 	for _, p := range probes {
 		s := shipped{Probe: p, programs: map[string]cel.Program{}}
-		for name, text := range map[string]string{"ready": p.Ready, "failed": p.Failed, "terminal": p.Terminal, "suspended": p.Suspended} {
+		for name, text := range expressions(p) {
 			if text == "" {
 				continue
 			}
@@ -57,6 +57,13 @@ func CompileLibrary(probes []library.Probe) (*Library, error) {
 		l.probes[bundle.ID{Group: p.Group, Kind: p.Kind}] = s
 	}
 	return l, errors.Join(faults...)
+}
+
+// expressions returns the probe's expressions that are true or false, by their names.
+func expressions(p library.Probe) map[string]string {
+	return map[string]string{
+		"ready": p.Ready, "failed": p.Failed, "terminal": p.Terminal, "suspended": p.Suspended, "statusless": p.Statusless,
+	}
 }
 
 // words prepares an expression that returns a text; nil for none.
@@ -82,7 +89,9 @@ func (l *Library) Probe(o map[string]any) (opinion health.Opinion, known bool) {
 	if !known || len(p.Versions) > 0 && !slices.Contains(p.Versions, version) {
 		return health.Opinion{}, false
 	}
-	opinion = health.Opinion{State: health.InProgress, Rule: "Orcon's probe of " + p.Kind, Ignores: p.Ignores}
+	opinion = health.Opinion{
+		State: health.InProgress, Rule: "Orcon's probe of " + p.Kind, Ignores: p.Ignores, Statusless: p.holds("statusless", o),
+	}
 	switch {
 	case p.holds("terminal", o):
 		opinion.State, opinion.Terminal = health.Failing, true

@@ -34,6 +34,12 @@ func weakened(p library.Probe) map[string]library.Probe {
 	for i, name := range p.Ignores {
 		with("ignores "+name, func(w *library.Probe) { w.Ignores = slices.Delete(slices.Clone(p.Ignores), i, i+1) })
 	}
+	if p.Statusless != "" {
+		with("statusless", func(w *library.Probe) { w.Statusless = "" })
+	}
+	if p.Statusless != "" && p.Statusless != "true" {
+		with("the condition of statusless", func(w *library.Probe) { w.Statusless = "true" })
+	}
 	return all
 }
 

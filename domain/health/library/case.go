@@ -13,7 +13,7 @@ type Case struct {
 	// Want is the state, and Says a part of the words about it.
 	Want string `yaml:"want"`
 	Says string `yaml:"says"`
-	// Source is the page, and in brackets the version, that describe the state.
+	// Source is the file of a repository, at a commit or a version, that describes the state.
 	Source     string     `yaml:"source"`
 	Definition Definition `yaml:"definition"`
 	// Object is the object as the API server returns it.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -22,7 +23,7 @@ var files embed.FS
 type Probe struct {
 	Group string `yaml:"-"`
 	Kind  string `yaml:"-"`
-	// Source is the page, and in brackets the version, that describe the states.
+	// Source is the file of a repository, at a commit or a version, that describes the states.
 	Source string `yaml:"source"`
 	// Versions are those of the API that it is for; empty for all.
 	Versions []string `yaml:"versions"`
@@ -33,8 +34,10 @@ type Probe struct {
 	Suspended string `yaml:"suspended"`
 	// Says returns a text about an object that is not ready.
 	Says string `yaml:"says"`
-	// Ignores are types of conditions, and paths, that do not overrule Ready; "status" is a missing one.
+	// Ignores are types of conditions, and paths, that do not overrule Ready.
 	Ignores []string `yaml:"ignores"`
+	// Statusless is true for an object that its controller gives no status; any other one without is in progress.
+	Statusless string `yaml:"statusless"`
 }
 
 // Parse reads the probe of a file, which is named GROUP/Kind.yaml. The error names the file, and the line of
@@ -50,6 +53,9 @@ func Parse(file string, text []byte) (Probe, error) {
 	switch {
 	case group == "." || group == "/" || kind == "" || kind == path.Base(file):
 		return p, fmt.Errorf("cannot read probe %s: name the file GROUP/Kind.yaml, after the kind that it judges", file)
+	case slices.Contains(p.Ignores, "status"):
+		return p, fmt.Errorf("cannot read probe %s: ignores names no condition of status: "+
+			"write statusless, an expression that is true for an object that its controller gives no status", file)
 	case p.Ready == "":
 		return p, fmt.Errorf("cannot read probe %s: it never calls an object ready: add ready, an expression over object", file)
 	}

@@ -11,13 +11,14 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/health/library"
 )
 
-// Each shipped probe names its source, and there are cases that show it right (CONTENT.md H4).
+// Each shipped probe names its source, a file of a repository at a commit or a version, and there are cases that show
+// it right (CONTENT.md H4).
 func TestProbes(t *testing.T) {
 	all, err := library.Probes()
 	require.NoError(t, err)
 	assert.Greater(t, len(all), 20)
 	for _, p := range all {
-		assert.Regexp(t, `^https://\S+ \(v[0-9.]+\)$`, p.Source, p.Kind)
+		assert.Regexp(t, `^https://github\.com/\S+/blob/([0-9a-f]{40}|\S*v[0-9.]+)/\S+( \(v[0-9.]+\))?$`, p.Source, p.Kind)
 		cases, err := filepath.Glob(filepath.Join("..", "testdata", p.Group, p.Kind, "*.yaml"))
 		require.NoError(t, err)
 		assert.NotEmpty(t, cases, "%s.%s has no case", p.Kind, p.Group)
@@ -29,6 +30,7 @@ func TestParse(t *testing.T) {
 	tests := map[string]struct{ why, file, text, want string }{
 		"Good":    {"it is one", "race.example.org/Engine.yaml", "ready: 'true'\nignores: [Stalled]", ""},
 		"Unknown": {"a field that is misspelt would have no effect", "race.example.org/Engine.yaml", "ready: 'true'\nreddy: 'true'", "Engine.yaml: yaml: unmarshal errors:\n  line 2: field reddy not found"},
+		"Status":  {"a missing status is not evidence", "race.example.org/Engine.yaml", "ready: 'true'\nignores: [status]", "write statusless"},
 		"Never":   {"it could only hold objects up", "race.example.org/Engine.yaml", "failed: 'true'", "add ready"},
 		"Nothing": {"an empty file is a mistake", "race.example.org/Engine.yaml", "", "Engine.yaml: EOF"},
 		"Where":   {"the kind is read from the path", "Engine.yaml", "ready: 'true'", "name the file GROUP/Kind.yaml"},
