@@ -27,7 +27,8 @@ func (c *controller) addBuilder() error {
 	r := &build.Reconciler{
 		Client: c.manager.GetClient(), Now: time.Now,
 		Workshop: build.Registry{
-			Contents: contents, Prefix: c.registry, Credentials: func() (bundle.Credentials, error) { return readCredentials(c.credentials) },
+			Contents: contents, Store: c.blobs, Prefix: c.registry,
+			Credentials: func() (bundle.Credentials, error) { return readCredentials(c.credentials) },
 		},
 	}
 	return r.SetupWithManager(c.manager)
@@ -39,7 +40,7 @@ func readCredentials(folder string) (bundle.Credentials, error) {
 		return bundle.Credentials{}, nil
 	}
 	data := map[string]string{}
-	for _, name := range []string{"username", "password", "token"} {
+	for _, name := range []string{"username", "password", "token", "ca.crt"} {
 		text, err := os.ReadFile(filepath.Join(folder, name)) //nolint:gosec // the administrator names it
 		if os.IsNotExist(err) {
 			continue

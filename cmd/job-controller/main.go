@@ -127,7 +127,7 @@ func (b *building) define(flags *flag.FlagSet) {
 	flags.StringVar(&b.registry, "templateRegistry", "", "HOST/PATH of the registry of images of templates, "+
 		"which are HOST/PATH/NAMESPACE/TEMPLATE; unset builds none")
 	flags.StringVar(&b.credentials, "templateRegistryCredentials", "",
-		"folder with the files username and password, or token, of that registry")
+		"folder with the files username and password, or token, of that registry, and ca.crt if its certificate is one of your own")
 }
 
 // define adds the flags.

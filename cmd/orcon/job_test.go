@@ -42,6 +42,7 @@ type jobCluster struct {
 	mutex     sync.Mutex
 	workspace v1alpha1.JobWorkspace
 	template  v1alpha1.JobTemplate
+	types     []v1alpha1.JobTemplateType
 	// made are the JobWorkspaces that were created.
 	made  []v1alpha1.JobWorkspace
 	runs  map[string]*v1alpha1.JobRun
@@ -117,6 +118,14 @@ func (j *jobCluster) Run(_ context.Context, _, name string) (people.Run, error) 
 	return run, nil
 }
 
+// Template implements people.Objects.
+func (j *jobCluster) Template(_ context.Context, namespace, name string) (string, error) {
+	if namespace+"/"+name == "shop/tofu" {
+		return "t", nil
+	}
+	return "", fmt.Errorf("cannot find JobTemplate %s/%s: %w", namespace, name, people.ErrNotFound)
+}
+
 // Record implements people.Journal.
 func (j *jobCluster) Record(_ context.Context, d people.Deed) {
 	j.mutex.Lock()
@@ -140,10 +149,18 @@ func (j *jobCluster) handler(api http.Handler) http.Handler {
 	mux.HandleFunc("GET /apis/orcon.tengu.io/v1alpha1", func(w http.ResponseWriter, _ *http.Request) {
 		answerJSON(w, json.RawMessage(`{"kind":"APIResourceList","groupVersion":"orcon.tengu.io/v1alpha1","resources":[
 			{"name":"jobworkspaces","kind":"JobWorkspace","namespaced":true},{"name":"jobruns","kind":"JobRun","namespaced":true},
-			{"name":"jobtemplates","kind":"JobTemplate","namespaced":true}]}`))
+			{"name":"jobtemplates","kind":"JobTemplate","namespaced":true},{"name":"jobtemplatetypes","kind":"JobTemplateType","namespaced":false}]}`))
 	})
+	mux.HandleFunc("GET /apis/orcon.tengu.io/v1alpha1/jobtemplatetypes", j.locked(func(w http.ResponseWriter, _ *http.Request) {
+		answerJSON(w, v1alpha1.JobTemplateTypeList{TypeMeta: metav1.TypeMeta{Kind: "JobTemplateTypeList", APIVersion: "orcon.tengu.io/v1alpha1"}, Items: j.types})
+	}))
 	const kinds = "/apis/orcon.tengu.io/v1alpha1/namespaces/shop/"
-	mux.HandleFunc(kinds+"jobtemplates/tofu", j.locked(func(w http.ResponseWriter, _ *http.Request) { answerJSON(w, j.template) }))
+	mux.HandleFunc(kinds+"jobtemplates/tofu", j.locked(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPatch {
+			patch(r, &j.template)
+		}
+		answerJSON(w, j.template)
+	}))
 	mux.HandleFunc(kinds+"jobworkspaces/web", j.locked(j.serveWorkspace))
 	mux.HandleFunc("POST "+kinds+"jobworkspaces", j.locked(func(w http.ResponseWriter, r *http.Request) {
 		var o v1alpha1.JobWorkspace

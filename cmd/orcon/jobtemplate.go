@@ -16,17 +16,18 @@ import (
 func newJobTemplate() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "template",
-		Short: "Build templates from content, and list their versions",
+		Short: "Build templates from content, push content, and list versions",
 		Long: `job template builds what runs of a JobTemplate are made from: content, such as a folder of OpenTofu, becomes a layer over
 the image of a JobTemplateType, without a container engine and bit by bit the same each time. The result is a
 JobTemplateVersion, which never changes.`,
 		Example: `  orcon job template build ./web -f web.yaml -f type.yaml --image registry.example.org/templates/web -o image.tar
+  orcon job template push ./web --template web -n shop
   orcon job template list -n shop`,
 		Args: knownCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.SuggestionsMinimumDistance = 2
-	c.AddCommand(newTemplateBuild(), newTemplateDockerfile(), newTemplateList(), newTemplateShow())
+	c.AddCommand(newTemplateBuild(), newTemplateDockerfile(), newTemplatePush(), newTemplateList(), newTemplateShow())
 	return c
 }
 
@@ -35,6 +36,8 @@ type templateListOptions struct {
 	jobOptions
 
 	output output
+	// types lists JobTemplateTypes in place of versions.
+	types bool
 }
 
 // shownVersion is one line of job template list.
@@ -53,20 +56,22 @@ func newTemplateList() *cobra.Command {
 	var o templateListOptions
 	c := &cobra.Command{
 		Use:   "list [TEMPLATE]",
-		Short: "List versions of templates",
+		Short: "List versions of templates, or types",
 		Long: `job template list lists the JobTemplateVersions of a namespace, or those of one JobTemplate. A star marks the version that
-is run by each JobWorkspace which names none.
+is run by each JobWorkspace which names none. With --types it lists the JobTemplateTypes, which templates are made from.
 
-The cluster role view is enough.
+The cluster role view is enough; any user may list types.
 
 Exit codes: 0 listed, 2 the command failed.`,
 		Example: `  orcon job template list -n shop
-  orcon job template list web -n shop -o json`,
+  orcon job template list web -n shop -o json
+  orcon job template list --types`,
 		Args: arguments,
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c, strings.Join(args, "")) },
 	}
 	o.flags(c)
 	o.output.flag(c, asTable, asJSON, asYAML)
+	c.Flags().BoolVar(&o.types, "types", false, "list the JobTemplateTypes of the cluster")
 	return c
 }
 
@@ -74,6 +79,9 @@ func (o *templateListOptions) run(c *cobra.Command, of string) error {
 	target, err := o.target("")
 	if err != nil {
 		return err
+	}
+	if o.types {
+		return o.listTypes(c, target)
 	}
 	var versions v1alpha1.JobTemplateVersionList
 	var templates v1alpha1.JobTemplateList

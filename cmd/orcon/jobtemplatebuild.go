@@ -194,6 +194,10 @@ func (o *templateBuildOptions) run(c *cobra.Command, source string) error {
 
 // build makes the image, and returns its name by digest.
 func (o *templateBuildOptions) build(c *cobra.Command, built builtTemplate) (string, error) {
+	if built.Mode == domain.AdHoc {
+		return "", fmt.Errorf("JobTemplateType %s has mode AdHoc, and no image is built: push the content with orcon job template push",
+			built.Type)
+	}
 	if o.image == "" {
 		return "", errors.New("the flag --image is missing: name the image, such as --image registry.example.org/templates/web")
 	}
@@ -204,7 +208,11 @@ func (o *templateBuildOptions) build(c *cobra.Command, built builtTemplate) (str
 	if err != nil {
 		return "", err
 	}
-	registry := oci.Client{Credentials: credentials, Pause: time.Second, Untar: archive.Untar}
+	transport, err := content.Trusting(credentials.CA)
+	if err != nil {
+		return "", err
+	}
+	registry := oci.Client{Transport: transport, Credentials: credentials, Pause: time.Second, Untar: archive.Untar}
 	base, err := o.baseImage(c, registry, built.Base)
 	if err != nil {
 		return "", fmt.Errorf("cannot get the image of type %s: %w", built.Type, err)

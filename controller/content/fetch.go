@@ -194,7 +194,7 @@ func unpack(location string, sent []byte) (tree bundle.Tree, err error) {
 
 // ways returns how servers are reached: over HTTP, trusting an authority, and over SSH.
 func (f Fetcher) ways(ctx context.Context, authority string) (http.RoundTripper, git.Dial, error) {
-	transport, err := trusting(authority)
+	transport, err := Trusting(authority)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -231,9 +231,9 @@ func local(path string) (bundle.Tree, error) {
 	return tree, err
 }
 
-// trusting returns what carries requests to servers whose certificates the machine or
-// an authority of our own has signed.
-func trusting(authority string) (*http.Transport, error) {
+// Trusting returns what carries requests to servers whose certificates the machine or an authority of one's own has signed,
+// which is PEM; "" is none.
+func Trusting(authority string) (*http.Transport, error) {
 	base, ok := http.DefaultTransport.(*http.Transport)
 	if !ok {
 		return nil, errors.New("the standard library's transport was replaced")

@@ -54,7 +54,8 @@ type bench struct {
 	Patience             time.Duration
 	Limit                int64
 
-	chunks chunk.Sink
+	chunks   chunk.Sink
+	contents keeper.ContentSource
 }
 
 func newBench(t *testing.T, script string) bench {
@@ -73,9 +74,9 @@ func (b bench) exchange() exchange.Folder { return exchange.Folder(b.path("excha
 func (b bench) keeperWith(ledger keeper.Ledger, blobs keeper.Blobs, terminate <-chan struct{}) *keeper.Keeper {
 	return &keeper.Keeper{
 		Ledger: ledger, Blobs: blobs, Exchange: b.exchange(), Claimant: keeper.Claimant{Run: "r", Attempt: 1, Place: "pod"},
-		Chunks: b.chunks,
+		Chunks: b.chunks, Content: b.contents,
 		Settings: keeper.Settings{
-			State: b.path("state"), Scratch: b.path("scratch"), Logs: b.path("logs"), Limit: b.Limit,
+			State: b.path("state"), Scratch: b.path("scratch"), Logs: b.path("logs"), Work: b.path("work"), Limit: b.Limit,
 			Renew: b.Renew, Checkpoint: b.Checkpoint, Retry: 10 * time.Millisecond, Backend: b.Backend, Drain: b.Drain,
 		},
 		Clock: keeper.BootTime, Terminate: terminate,

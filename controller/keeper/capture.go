@@ -260,29 +260,34 @@ func (r *run) fetch(ctx context.Context, s State) error {
 	}
 	defer os.Remove(file.Name()) //nolint:errcheck // the scratch folder goes with the run
 	defer file.Close()           //nolint:errcheck // it is read to its end
-	err = r.repeat(ctx, "fetch the state", func() error {
-		if reason := r.reason(); reason != "" {
-			return fmt.Errorf("%w: %s", errGivenUp, reason)
-		}
-		err := r.download(ctx, file, s)
-		if errors.Is(err, blob.ErrNotFound) {
-			return errors.Join(err, errGivenUp)
-		}
-		return err
-	})
+	err = r.download(ctx, "fetch the state", file, func() (io.ReadCloser, error) { return r.Blobs.Get(ctx, s.Blob) })
 	if err != nil {
 		return fmt.Errorf("cannot fetch the state: %w", err)
 	}
 	return state.Restore(r.Settings.State, file, s.Digest, s.Size)
 }
 
-func (r *run) download(ctx context.Context, file *os.File, s State) error {
-	in, err := r.Blobs.Get(ctx, s.Blob)
-	if err != nil {
-		return err
-	}
-	defer in.Close() //nolint:errcheck // it is only read
-	if _, err = file.Seek(0, io.SeekStart); err == nil {
+// download writes a stored blob into a file, until it is there whole. One that is not stored is given up.
+func (r *run) download(ctx context.Context, what string, file *os.File, get func() (io.ReadCloser, error)) error {
+	return r.repeat(ctx, what, func() error {
+		if reason := r.reason(); reason != "" {
+			return fmt.Errorf("%w: %s", errGivenUp, reason)
+		}
+		in, err := get()
+		if errors.Is(err, blob.ErrNotFound) {
+			return errors.Join(err, errGivenUp)
+		}
+		if err != nil {
+			return err
+		}
+		return errors.Join(replace(file, in), in.Close())
+	})
+}
+
+// replace replaces the text of a file.
+func replace(file *os.File, in io.Reader) error {
+	_, err := file.Seek(0, io.SeekStart)
+	if err == nil {
 		err = file.Truncate(0)
 	}
 	if err == nil {

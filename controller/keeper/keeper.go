@@ -22,6 +22,8 @@ import (
 type Keeper struct {
 	Ledger Ledger
 	Blobs  Blobs
+	// Content has that of runs that have one.
+	Content ContentSource
 	// Chunks receives the output of the template; nil for none.
 	Chunks   chunk.Sink
 	Exchange exchange.Folder
@@ -37,6 +39,8 @@ type Keeper struct {
 type Settings struct {
 	// State is the folder of the state, Logs that of the template's log files ("" for none), Scratch one of the keeper's own.
 	State, Logs, Scratch string
+	// Work is the working directory of the template, for content that is copied there.
+	Work string
 	// Exclude is not a part of the state.
 	Exclude state.Exclude
 	// Limit is the size of the plain archive in bytes.

@@ -42,6 +42,12 @@ type Blobs interface {
 	Below(ctx context.Context, workspace string, fence int64, prefix string) ([]blob.Info, error)
 }
 
+// ContentSource has the content of the run, which is copied into the working directory.
+type ContentSource interface {
+	// Content returns it, packed by tar.
+	Content(ctx context.Context) (io.ReadCloser, error)
+}
+
 // Claimant is one start of a run.
 type Claimant struct {
 	// Run is the UID of the Run.
@@ -74,6 +80,8 @@ type Hold struct {
 	Environment []string
 	// LogsFence is that of the run whose log files are restored; 0 for none.
 	LogsFence int64
+	// Content is the digest of the content that is copied into the working directory; "" for none.
+	Content string
 	// Exclusive runs go on where their renewals are not acknowledged: they are never taken over because time passed.
 	Exclusive bool
 	// Lost is how long after its last acknowledged renewal a run that is not exclusive is stopped.

@@ -144,6 +144,9 @@ func (r *run) prepare(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("cannot restore the log files: %w", err)
 	}
+	if err := (laying{r}).lay(ctx); err != nil {
+		return fmt.Errorf("cannot copy the content of the template: %w", err)
+	}
 	if r.hold.Parameters != "" {
 		file := filepath.Join(r.Settings.State, contract.ParametersFile)
 		if err := os.WriteFile(file, []byte(r.hold.Parameters), 0o600); err != nil {

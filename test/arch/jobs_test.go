@@ -88,5 +88,6 @@ func TestRightsOfThePeoplesAPI(t *testing.T) {
 		"orcon-job-view " + people.Workspaces + "/" + people.PastRuns:  {"get"},
 		"orcon-job-edit " + people.Workspaces + "/" + people.Archives:  {"get", "update"},
 		"orcon-job-edit " + people.Workspaces + "/" + people.Decisions: {"create"},
+		"orcon-job-edit " + people.Templates + "/" + people.Contents:   {"update"},
 	}, given)
 }

@@ -25,7 +25,8 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
 
-// tools runs OpenTofu and Ansible in the shipped templates, with states that are encrypted.
+// tools runs OpenTofu and Ansible in the shipped templates, with states that are encrypted, and templates that the cluster
+// builds.
 func tools(t *testing.T, w *world) {
 	w = w.of(t)
 	dist := filepath.Join(repository(t), "dist")
@@ -37,12 +38,15 @@ func tools(t *testing.T, w *world) {
 	} {
 		making.Go(func() { produce(t, filepath.Join(dist, name+".tar"), "build/builder", args...) })
 	}
-	w.encryptStates()
+	registry := w.templateRegistry()
+	w.configure(registry)
 	making.Wait()
 	for _, name := range []string{"network", "greeting", "sshd"} {
 		w.Run(t, "load", filepath.Join(dist, name+".tar"))
 	}
-	t.Run("Both", func(t *testing.T) {
+	t.Run("All", func(t *testing.T) {
+		t.Run("Built", func(t *testing.T) { t.Parallel(); w.of(t).built(registry) })
+		t.Run("Types", func(t *testing.T) { t.Parallel(); w.of(t).shippedTypes() })
 		t.Run("OpenTofu", func(t *testing.T) { t.Parallel(); w.of(t).openTofu() })
 		t.Run("Ansible", func(t *testing.T) { t.Parallel(); w.of(t).ansible() })
 	})
@@ -57,16 +61,22 @@ func (w *world) of(t *testing.T) *world {
 	return &same
 }
 
-// encryptStates gives the controller a key.
-func (w *world) encryptStates() {
+// configure gives the controller a key for states, and a registry for images of templates.
+func (w *world) configure(r imageRegistry) {
 	w.t.Helper()
 	key, err := age.GenerateX25519Identity()
 	require.NoError(w.t, err)
 	w.kubectl("-n", "orcon-system", "create", "secret", "generic", "state-keys", "--from-literal=keys.txt="+key.String())
+	w.kubectl("-n", "orcon-system", "create", "secret", "generic", "registry", "--from-literal=username="+pusher,
+		"--from-literal=password="+pusherPassword, "--from-literal=ca.crt="+string(r.ca))
 	w.kubectl("-n", "orcon-system", "patch", "deployment", "job-controller", "--type=json", "-p", `[
 		{"op": "add", "path": "/spec/template/spec/volumes/-", "value": {"name": "keys", "secret": {"secretName": "state-keys"}}},
+		{"op": "add", "path": "/spec/template/spec/volumes/-", "value": {"name": "registry", "secret": {"secretName": "registry"}}},
 		{"op": "add", "path": "/spec/template/spec/containers/0/volumeMounts/-", "value": {"name": "keys", "mountPath": "/keys"}},
-		{"op": "add", "path": "/spec/template/spec/containers/0/args/-", "value": "-keys=/keys/keys.txt"}]`)
+		{"op": "add", "path": "/spec/template/spec/containers/0/volumeMounts/-", "value": {"name": "registry", "mountPath": "/registry"}},
+		{"op": "add", "path": "/spec/template/spec/containers/0/args/-", "value": "-keys=/keys/keys.txt"},
+		{"op": "add", "path": "/spec/template/spec/containers/0/args/-", "value": "-templateRegistryCredentials=/registry"},
+		{"op": "add", "path": "/spec/template/spec/containers/0/args/-", "value": "-templateRegistry=`+r.host+`/templates"}]`)
 	w.kubectl("-n", "orcon-system", "rollout", "status", "deployment/job-controller", "--timeout=300s")
 }
 

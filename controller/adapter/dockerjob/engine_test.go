@@ -27,7 +27,7 @@ func attempt() executor.Attempt {
 		Name: executor.Name{Namespace: "ns", Run: "web-1", UID: "u1", Number: 2}, Workspace: "web", Fence: 7,
 		Timing: job.Timing{Grace: 20 * time.Second},
 		Input: run.Input{
-			Action: "deploy", Image: "example.org/a:1", Entrypoint: []string{"sh", "-c"}, Args: []string{"echo $HOME"},
+			Action: "deploy", Artifact: run.Artifact{Image: "example.org/a:1"}, Entrypoint: []string{"sh", "-c"}, Args: []string{"echo $HOME"},
 			Files: run.Files{Rescue: []string{"errored.tfstate"}}, Env: map[string]string{"A": "b", "ORCON_RUN": "forged"},
 		},
 	}

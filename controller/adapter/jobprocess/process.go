@@ -38,7 +38,7 @@ func (m *Machine) startKeeper(a attempt, at executor.Attempt) error {
 	args := []string{
 		"--run", at.UID, "--attempt", strconv.Itoa(at.Number), "--place", claimant(at.Name), "--address", m.Address,
 		"--token", a.path(tokenName), "--exchange", a.path(exchangeName), "--state", a.path(stateName), "--scratch", a.path(scratchName),
-		"--logs", a.path(logsName),
+		"--logs", a.path(logsName), "--work", a.path(workName),
 	}
 	if at.Settings.Limit > 0 {
 		args = append(args, "--limit", strconv.FormatInt(at.Settings.Limit, 10))

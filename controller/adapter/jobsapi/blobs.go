@@ -32,6 +32,15 @@ func (c *Client) Get(ctx context.Context, key blob.Key) (io.ReadCloser, error) {
 	return in, nil
 }
 
+// Content implements keeper.ContentSource.
+func (c *Client) Content(ctx context.Context) (io.ReadCloser, error) {
+	in, err := c.send(ctx, http.MethodGet, "content", http.NoBody, func(*http.Request) {})
+	if err != nil {
+		return nil, fmt.Errorf("cannot receive the content: %w", err)
+	}
+	return in, nil
+}
+
 // Below implements keeper.Blobs.
 func (c *Client) Below(ctx context.Context, workspace string, fence int64, prefix string) ([]blob.Info, error) {
 	in, err := c.send(ctx, http.MethodGet, fmt.Sprintf("blobs/%d", fence), http.NoBody, func(*http.Request) {})

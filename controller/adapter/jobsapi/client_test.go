@@ -12,12 +12,40 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	tarball "gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/archive"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/contents"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/serve"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/chunk"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/exchange"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
 )
+
+// JOBS.md J16: a run gets its content, whose digest comes with the claim.
+func TestContent(t *testing.T) {
+	b := newBench(t)
+	var tree, got bundle.Tree
+	require.NoError(t, tree.Add("main.tf", bundle.File{Content: []byte("x")}))
+	digest, err := contents.Put(t.Context(), b.api.Store, "shop", &tree)
+	require.NoError(t, err)
+	c := b.client(t, "r", "p")
+	caller := serve.Caller{Workspace: "w", Run: workspace.Run{UID: "r", Name: "r"}, Claimant: workspace.Claimant{ID: "p", Where: "node"}}
+	b.Add("p", caller, serve.Run{Namespace: "shop", Content: digest})
+	h, err := c.Claim(t.Context(), keeper.Claimant{Run: "r", Attempt: 1, Place: "p"})
+	require.NoError(t, err)
+	assert.Equal(t, digest, h.Content)
+	in, err := c.Content(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, tarball.Untar(in, got.Add))
+	require.NoError(t, in.Close())
+	assert.Equal(t, tree, got)
+	b.Add("p", caller, serve.Run{})
+	_, err = c.Content(t.Context())
+	require.ErrorIs(t, err, blob.ErrNotFound, "its image has it")
+}
 
 // JOBS.md J3 and J10: a run over HTTP, and the next one begins from what it left.
 func TestRun(t *testing.T) {

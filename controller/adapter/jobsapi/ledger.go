@@ -21,7 +21,7 @@ func (c *Client) Claim(ctx context.Context, claimant keeper.Claimant) (keeper.Ho
 	hold := keeper.Hold{
 		Workspace: h.Workspace, Fence: h.Fence, Sequence: h.Sequence, Generation: h.Generation, Parameters: h.Parameters,
 		Environment: h.Environment, Exclusive: h.Exclusive, Lost: seconds(h.LostSeconds), Grace: seconds(h.GraceSeconds),
-		LogsFence: h.LogsFence,
+		LogsFence: h.LogsFence, Content: h.Content,
 	}
 	if s := h.Base; s != nil {
 		key := blob.Key{Workspace: h.Workspace, Fence: s.Fence, Name: s.Name}

@@ -27,7 +27,7 @@ func attempt() executor.Attempt {
 		Name:      executor.Name{Namespace: "shop", Run: "network-7", UID: "5f7c", Number: 2},
 		Workspace: "network", Fence: 9,
 		Input: run.Input{
-			Action: "deploy", Image: "registry.example.org/tofu@sha256:" + strings.Repeat("a", 64), Contract: "v1",
+			Action: "deploy", Artifact: run.Artifact{Image: "registry.example.org/tofu@sha256:" + strings.Repeat("a", 64)}, Contract: "v1",
 			Entrypoint: []string{"/bin/sh", "-ec"}, Args: []string{"tofu apply -var=$(whoami)"},
 			Env:     map[string]string{"TF_LOG": "INFO", "PRICE": "$(ORCON_RUN) $$", "HOME": "/root"},
 			Files:   run.Files{Exclude: []string{".terraform", "*.$(tmp)"}},
@@ -102,6 +102,21 @@ func TestSecrets(t *testing.T) {
 	assert.Empty(t, secrets(nil))
 	for _, m := range mounts(a) {
 		assert.NotEqual(t, contract.Secrets, m.MountPath)
+	}
+}
+
+// JOBS.md J16: the keeper has the working directory only for a run whose content it copies there.
+func TestContent(t *testing.T) {
+	for digest, want := range map[string]int{"": 0, "sha256:" + strings.Repeat("c", 64): 1} {
+		a := attempt()
+		a.Input.Content = digest
+		found := 0
+		for _, m := range keeper(a, Runner{}).VolumeMounts {
+			if m.Name == "content" && m.MountPath == contract.Work && m.SubPath == "work" {
+				found++
+			}
+		}
+		assert.Equal(t, want, found)
 	}
 }
 

@@ -152,6 +152,17 @@ func keeper(a executor.Attempt, r Runner) corev1.Container {
 	for _, pattern := range a.Input.Exclude {
 		command = append(command, option("exclude", pattern))
 	}
+	mounts := []corev1.VolumeMount{
+		{Name: "identity", MountPath: folderIdentity, ReadOnly: true},
+		{Name: "trust", MountPath: folderTrust, ReadOnly: true},
+		{Name: "exchange", MountPath: folderExchange},
+		{Name: "scratch", MountPath: folderScratch},
+		{Name: "state", MountPath: contract.State},
+		{Name: "logs", MountPath: contract.Logs},
+	}
+	if a.Input.Content != "" {
+		mounts = append(mounts, work())
+	}
 	return corev1.Container{
 		Name: containerKeeper, Image: r.Image, ImagePullPolicy: r.PullPolicy,
 		RestartPolicy: new(corev1.ContainerRestartPolicyAlways),
@@ -159,14 +170,7 @@ func keeper(a executor.Attempt, r Runner) corev1.Container {
 		Env: []corev1.EnvVar{
 			{Name: "POD_UID", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.uid"}}},
 		},
-		VolumeMounts: []corev1.VolumeMount{
-			{Name: "identity", MountPath: folderIdentity, ReadOnly: true},
-			{Name: "trust", MountPath: folderTrust, ReadOnly: true},
-			{Name: "exchange", MountPath: folderExchange},
-			{Name: "scratch", MountPath: folderScratch},
-			{Name: "state", MountPath: contract.State},
-			{Name: "logs", MountPath: contract.Logs},
-		},
+		VolumeMounts:    mounts,
 		Resources:       requests(),
 		SecurityContext: confined(),
 	}
@@ -188,6 +192,11 @@ func template(a executor.Attempt) corev1.Container {
 	}
 }
 
+// work returns the mount of the working directory.
+func work() corev1.VolumeMount {
+	return corev1.VolumeMount{Name: "content", MountPath: contract.Work, SubPath: "work"}
+}
+
 // mounts returns what the template sees besides its image.
 func mounts(a executor.Attempt) []corev1.VolumeMount {
 	all := []corev1.VolumeMount{
@@ -195,7 +204,7 @@ func mounts(a executor.Attempt) []corev1.VolumeMount {
 		{Name: "exchange", MountPath: folderExchange},
 		{Name: "state", MountPath: contract.State},
 		{Name: "logs", MountPath: contract.Logs},
-		{Name: "content", MountPath: contract.Work, SubPath: "work"},
+		work(),
 		{Name: "content", MountPath: "/etc/passwd", SubPath: "passwd", ReadOnly: true},
 		{Name: "content", MountPath: "/etc/group", SubPath: "group", ReadOnly: true},
 		{Name: "home", MountPath: contract.Home},

@@ -5,6 +5,7 @@
 //	GET   jobworkspaces/NAME/state      State, or with ?archive= an archive: tar, compressed by zstd; with ?left= Left
 //	PUT   jobworkspaces/NAME/state      an archive → State
 //	POST  jobworkspaces/NAME/decision   Decision → State
+//	PUT   jobtemplates/NAME/content     files as zip, or as tar with or without gzip → PushedContent
 //
 // An answer that is not 2xx is a Status of Kubernetes, whose message has the reason and the cure.
 //

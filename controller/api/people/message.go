@@ -23,7 +23,9 @@ const (
 	Archives   = "state"
 	Decisions  = "decision"
 	// PastRuns lists the Runs of a JobWorkspace that the store has the end of, as a JobRunList: their objects may be gone.
-	PastRuns = "runs"
+	PastRuns  = "runs"
+	Templates = "jobtemplates"
+	Contents  = "content"
 )
 
 // Path returns the path of a subresource of an object.
@@ -143,6 +145,17 @@ type LeftState struct {
 
 // EndDestroyed is the end of a state whose contents were destroyed.
 const EndDestroyed = "Destroyed"
+
+// PushedContent describes the content of a JobTemplate that is stored now.
+type PushedContent struct {
+	metav1.TypeMeta `json:",inline"`
+
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	// Digest is that of paths, modes and bytes of the files.
+	Digest string   `json:"digest"`
+	Files  []string `json:"files"`
+}
 
 // The remedies beside those for a lost run.
 const (

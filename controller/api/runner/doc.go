@@ -8,6 +8,7 @@
 //	POST     end                         End → Ended
 //	PUT GET  blobs/FENCE/NAME            a blob
 //	GET      blobs/FENCE                 Blobs
+//	GET      content                     the content that is copied to /work, packed by tar
 //	PUT      logs/FENCE/STREAM/NUMBER    a chunk of an output or of a log file
 //
 // What must not come in: rules, and who may do what.

@@ -36,6 +36,8 @@ type Hold struct {
 	Exclusive   bool     `json:"exclusive"`
 	// LogsFence is that of the run whose log files are restored; 0 for none.
 	LogsFence int64 `json:"logsFence,omitempty"`
+	// Content is the digest of the content that is copied to /work; "" for none.
+	Content string `json:"content,omitempty"`
 	// LostSeconds and GraceSeconds are the times of the hold.
 	LostSeconds  float64 `json:"lostSeconds"`
 	GraceSeconds float64 `json:"graceSeconds"`

@@ -4,21 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log"
-	"net/http/cgi"
-	"net/http/httptest"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-containerregistry/pkg/name"
-	"github.com/google/go-containerregistry/pkg/registry"
-	"github.com/google/go-containerregistry/pkg/v1/random"
-	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -31,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/contents"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/supply"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/template"
@@ -48,6 +39,8 @@ const commit = "0123456789012345678901234567890123456789"
 type bench struct {
 	content, commit string
 	link            string
+	// pushed are contents by namespace and digest.
+	pushed map[string]bundle.Tree
 	// fetching and making are the errors of each step.
 	fetching, making error
 	fetched, built   int
@@ -69,6 +62,15 @@ func (b *bench) Fetch(ctx context.Context, r bundle.Reference) (bundle.Tree, bun
 	err := errors.Join(b.fetching, tree.Add("main.tf", bundle.File{Content: []byte(b.content), Link: b.link}))
 	r.Digest, r.Version = b.commit, ""
 	return tree, r, err
+}
+
+// Pushed implements Workshop.
+func (b *bench) Pushed(_ context.Context, namespace, digest string) (bundle.Tree, error) {
+	files, there := b.pushed[namespace+" "+digest]
+	if !there {
+		return files, contents.ErrMissing
+	}
+	return files, nil
 }
 
 // Make implements Workshop.
@@ -271,6 +273,36 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// JOBS.md J16: a template waits for content that is pushed, and is built from it again, as the same version, as long as it
+// is stored.
+func TestPushed(t *testing.T) {
+	w := newWorld(t)
+	w.edit(func(o *v1alpha1.JobTemplate) { o.Spec.Build.Source = v1alpha1.JobTemplateSource{} })
+	assert.Zero(t, w.pass())
+	assert.Equal(t, "SourceFailed: the content is not available: push it: `orcon job template push FOLDER --template web -n shop`", w.shows())
+	var files bundle.Tree
+	require.NoError(t, files.Add("main.tf", bundle.File{Content: []byte("pushed")}))
+	w.edit(func(o *v1alpha1.JobTemplate) { o.Spec.Build.Source.Digest = files.Digest() })
+	assert.Equal(t, retry, w.settle(), "it may come")
+	assert.Contains(t, w.shows(), "SourceFailed: the content is not available: the content is not stored")
+	w.bench.pushed = map[string]bundle.Tree{"shop " + files.Digest(): files}
+	w.now = w.now.Add(retry)
+	assert.Zero(t, w.settle(), "a digest never moves")
+	first := w.template().Status
+	assert.Contains(t, w.shows(), "Built: ")
+	assert.Equal(t, files.Digest(), first.Source)
+
+	w.edit(func(o *v1alpha1.JobTemplate) { o.Spec.Build.Source = child().Spec.Build.Source })
+	w.settle()
+	require.NoError(t, w.Client.Delete(t.Context(), &v1alpha1.JobTemplateVersion{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: first.Version}}))
+	w.edit(func(o *v1alpha1.JobTemplate) {
+		o.Spec.Build.Source = v1alpha1.JobTemplateSource{Digest: files.Digest()}
+	})
+	w.settle()
+	assert.Equal(t, first.Version, w.template().Status.Version)
+	assert.Contains(t, w.versions(), first.Version)
+}
+
 // Without a type nothing is built, and what cannot be read is refused at once.
 func TestUnusable(t *testing.T) {
 	w := newWorld(t)
@@ -352,75 +384,4 @@ func TestStopped(t *testing.T) {
 	}
 	assert.Empty(t, w.works.all)
 	assert.Empty(t, w.versions())
-}
-
-// JOBS.md J16: a real repository is fetched in child processes, and a real registry has the image, whose layer is the same
-// each time.
-func TestRegistry(t *testing.T) {
-	folder := t.TempDir()
-	git := func(args ...string) string {
-		c := exec.CommandContext(t.Context(), "git", append([]string{"-C", folder, "-c", "user.name=a", "-c", "user.email=a@example.org"}, args...)...)
-		c.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
-		out, err := c.CombinedOutput()
-		require.NoError(t, err, string(out))
-		return strings.TrimSpace(string(out))
-	}
-	git("init", "--quiet", "--initial-branch", "main")
-	require.NoError(t, os.MkdirAll(filepath.Join(folder, "web"), 0o750))
-	require.NoError(t, os.WriteFile(filepath.Join(folder, "web", "main.tf"), []byte("x"), 0o600))
-	git("add", "--all")
-	git("commit", "--quiet", "--message", "x")
-	path, err := exec.LookPath("git")
-	require.NoError(t, err)
-	repository := httptest.NewServer(&cgi.Handler{Path: path, Args: []string{"http-backend"}, Env: []string{"GIT_PROJECT_ROOT=" + folder,
-		"GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"}})
-	defer repository.Close()
-	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
-	defer server.Close()
-	host := strings.TrimPrefix(server.URL, "http://")
-	image, err := random.Image(1024, 1)
-	require.NoError(t, err)
-	tag, err := name.NewTag(host + "/tofu:v1")
-	require.NoError(t, err)
-	require.NoError(t, remote.Write(tag, image))
-	digest, err := image.Digest()
-	require.NoError(t, err)
-
-	contents, err := supply.Isolate(t.TempDir())
-	require.NoError(t, err)
-	none := func() (bundle.Credentials, error) { return bundle.Credentials{}, nil }
-	g := Registry{Contents: contents, Prefix: host + "/templates", Credentials: none}
-	r, err := bundle.ParseReference("git+" + repository.URL + "/.git@main#folder=web")
-	require.NoError(t, err)
-	files, pinned, err := g.Fetch(t.Context(), r)
-	require.NoError(t, err)
-	assert.Equal(t, []string{"main.tf"}, files.Paths())
-	assert.Equal(t, git("rev-parse", "HEAD"), pinned.Digest)
-	v := template.Version{Template: "web", Type: "tofu", Base: host + "/tofu@" + digest.String(), Path: "/work"}
-	made, err := g.Make(t.Context(), "shop", v, files)
-	require.NoError(t, err)
-	assert.Regexp(t, `^`+host+`/templates/shop/web@sha256:[0-9a-f]{64}$`, made)
-	again, err := g.Make(t.Context(), "shop", v, files)
-	require.NoError(t, err)
-	assert.Equal(t, made, again)
-	at, err := name.NewDigest(made)
-	require.NoError(t, err)
-	stored, err := remote.Image(at)
-	require.NoError(t, err)
-	layers, err := stored.Layers()
-	require.NoError(t, err)
-	assert.Len(t, layers, 2)
-
-	g.Prefix = ""
-	_, err = g.Make(t.Context(), "shop", v, files)
-	require.ErrorContains(t, err, "set -templateRegistry of job-controller")
-	g.Prefix, v.Base = host+"/templates", host+"/none@"+digest.String()
-	_, err = g.Make(t.Context(), "shop", v, files)
-	require.ErrorContains(t, err, "cannot get the image of type tofu")
-	g.Credentials = func() (bundle.Credentials, error) { return bundle.Credentials{}, errors.New("unreadable") }
-	_, err = g.Make(t.Context(), "shop", v, files)
-	require.ErrorContains(t, err, "cannot read the credentials of the registry: unreadable")
-	r.Version = "none"
-	_, _, err = g.Fetch(t.Context(), r)
-	require.Error(t, err)
 }

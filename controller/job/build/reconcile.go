@@ -69,7 +69,12 @@ type order struct {
 	t      template.Type
 	l      template.Design
 	source bundle.Reference
+	// pushed is the digest of content that a person pushed, in place of a source; "" for none.
+	pushed string
 }
+
+// follows reports whether the content may change without a change of the template.
+func (o order) follows() bool { return o.pushed == "" && o.source.Pinned() != nil }
 
 // build sets the status of a template, and returns when to look at it again; 0 for when something changes.
 func (r *Reconciler) build(ctx context.Context, o *v1alpha1.JobTemplate) (time.Duration, error) {
@@ -83,6 +88,11 @@ func (r *Reconciler) build(ctx context.Context, o *v1alpha1.JobTemplate) (time.D
 	case err != nil:
 		return 0, fmt.Errorf("cannot read JobTemplateType %s: %w", o.Spec.Build.Type, err)
 	}
+	if o.Spec.Build.Source.Reference+o.Spec.Build.Source.Digest == "" {
+		r.publish(o, template.Failed(fmt.Errorf("%w: push it: `orcon job template push FOLDER --template %s -n %s`",
+			template.ErrSource, o.Name, o.Namespace), o.Status.Version))
+		return 0, nil
+	}
 	ordered, err := orderOf(o, kind)
 	if err != nil {
 		r.publish(o, template.Failed(err, o.Status.Version))
@@ -92,7 +102,7 @@ func (r *Reconciler) build(ctx context.Context, o *v1alpha1.JobTemplate) (time.D
 		switch {
 		case failed != nil && !errors.Is(failed, template.ErrRefused):
 			return retry
-		case ordered.source.Pinned() == nil:
+		case !ordered.follows():
 			return 0
 		case o.Spec.Build.Source.Interval != nil:
 			return o.Spec.Build.Source.Interval.Duration
@@ -119,11 +129,13 @@ func (r *Reconciler) build(ctx context.Context, o *v1alpha1.JobTemplate) (time.D
 
 // orderOf returns the inputs of a template's build; the error wraps template.ErrRefused.
 func orderOf(o *v1alpha1.JobTemplate, kind *v1alpha1.JobTemplateType) (order, error) {
-	all := order{name: client.ObjectKeyFromObject(o)}
+	all := order{name: client.ObjectKeyFromObject(o), pushed: o.Spec.Build.Source.Digest}
 	var errs [3]error
 	all.t, errs[0] = convert.ToType(kind)
 	all.l, errs[1] = convert.ToBuild(o)
-	all.source, errs[2] = bundle.ParseReference(o.Spec.Build.Source.Reference)
+	if all.pushed == "" {
+		all.source, errs[2] = bundle.ParseReference(o.Spec.Build.Source.Reference)
+	}
 	if err := errors.Join(errs[:]...); err != nil {
 		return all, refused{err}
 	}
@@ -142,9 +154,19 @@ func (r *Reconciler) publish(o *v1alpha1.JobTemplate, wanted []condition.Conditi
 	o.Status.ObservedGeneration = o.Generation
 }
 
+// fetch returns the content of an order, and where it came from.
+func (r *Reconciler) fetch(ctx context.Context, all order) (bundle.Tree, string, error) {
+	if all.pushed != "" {
+		files, err := r.Workshop.Pushed(ctx, all.name.Namespace, all.pushed)
+		return files, all.pushed, err
+	}
+	files, resolved, err := r.Workshop.Fetch(ctx, all.source)
+	return files, resolved.String(), err
+}
+
 // carryOut makes the version of an order, unless there is one.
 func (r *Reconciler) carryOut(ctx context.Context, all order) (made, error) {
-	files, source, err := r.Workshop.Fetch(ctx, all.source)
+	files, source, err := r.fetch(ctx, all)
 	if err != nil {
 		return made{}, fmt.Errorf("%w: %w", template.ErrSource, err)
 	}
@@ -159,7 +181,7 @@ func (r *Reconciler) carryOut(ctx context.Context, all order) (made, error) {
 	if err != nil {
 		return made{}, refused{err}
 	}
-	result := made{version: name, source: source.String()}
+	result := made{version: name, source: source}
 	err = r.Client.Get(ctx, client.ObjectKey{Namespace: all.name.Namespace, Name: name}, &v1alpha1.JobTemplateVersion{})
 	if !apierrors.IsNotFound(err) {
 		return result, err

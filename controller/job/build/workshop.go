@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/archive"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/oci"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/content"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/contents"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/template"
@@ -20,13 +22,18 @@ import (
 type Workshop interface {
 	// Fetch returns the files of a reference, and the reference with the commit that it means now.
 	Fetch(ctx context.Context, r bundle.Reference) (bundle.Tree, bundle.Reference, error)
-	// Make builds the image of a version, stores it, and returns its name by digest.
+	// Pushed returns content that a person pushed, by its digest.
+	Pushed(ctx context.Context, namespace, digest string) (bundle.Tree, error)
+	// Make builds the image of a version, stores it, and returns its name by digest. That of an ad-hoc version is its type's:
+	// its content is stored.
 	Make(ctx context.Context, namespace string, v template.Version, files bundle.Tree) (string, error)
 }
 
 // Registry is a Workshop that fetches in child processes and pushes to a registry.
 type Registry struct {
 	Contents *content.Isolated
+	// Store has the contents that persons pushed.
+	Store blob.Store
 	// Prefix is HOST/PATH; images are PREFIX/NAMESPACE/TEMPLATE. "" for no registry.
 	Prefix string
 	// Credentials returns those of the registry; they may change.
@@ -58,13 +65,27 @@ func (g Registry) Fetch(ctx context.Context, r bundle.Reference) (bundle.Tree, b
 	return tree, r, errors.Join(err, fetched.Close())
 }
 
+// Pushed implements Workshop.
+func (g Registry) Pushed(ctx context.Context, namespace, digest string) (bundle.Tree, error) {
+	files, err := contents.Get(ctx, g.Store, namespace, digest)
+	if errors.Is(err, contents.ErrMissing) {
+		err = fmt.Errorf("%w: push it with `orcon job template push`, or correct spec.build.source.digest", err)
+	}
+	return files, err
+}
+
 // pause is the time before a registry that is busy is asked again.
 const pause = time.Second
 
 // Make implements Workshop.
 func (g Registry) Make(ctx context.Context, namespace string, v template.Version, files bundle.Tree) (string, error) {
+	if v.Mode == template.AdHoc {
+		_, err := contents.Put(ctx, g.Store, namespace, &files)
+		return v.Base, err
+	}
 	if g.Prefix == "" {
-		return "", errors.New("there is no registry for images of templates: have the administrator set -templateRegistry of job-controller")
+		return "", errors.New("there is no registry for images of templates: have the administrator set -templateRegistry of job-controller, " +
+			"or use a JobTemplateType of mode AdHoc")
 	}
 	tag, err := v.Name()
 	if err != nil {
@@ -78,7 +99,11 @@ func (g Registry) Make(ctx context.Context, namespace string, v template.Version
 	if err != nil {
 		return "", fmt.Errorf("cannot read the credentials of the registry: %w", err)
 	}
-	client := oci.Client{Credentials: credentials, Pause: pause, Untar: archive.Untar}
+	transport, err := content.Trusting(credentials.CA)
+	if err != nil {
+		return "", err
+	}
+	client := oci.Client{Transport: transport, Credentials: credentials, Pause: pause, Untar: archive.Untar}
 	base, err := client.Base(ctx, r)
 	if err != nil {
 		return "", fmt.Errorf("cannot get the image of type %s: %w", v.Type, err)

@@ -35,7 +35,7 @@ func (c *Collector) Collect(ctx context.Context) error {
 	if c.failing == nil {
 		c.failing = map[types.UID]bool{}
 	}
-	uids, left, err := evidence.Inventory(ctx, c.Store)
+	stock, err := evidence.Inventory(ctx, c.Store)
 	if err != nil {
 		return fmt.Errorf("cannot list the store of states: %w", err)
 	}
@@ -48,16 +48,16 @@ func (c *Collector) Collect(ctx context.Context) error {
 		live[string(list.Items[i].UID)] = &list.Items[i]
 	}
 	var failed []error
-	for _, uid := range uids {
+	for _, uid := range stock.UIDs {
 		if o := live[uid]; o != nil {
 			failed = append(failed, c.sweep(ctx, o))
 		}
 	}
-	failed = append(failed, c.collectLeft(ctx, uids, left, live))
+	failed = append(failed, c.collectLeft(ctx, stock, live), c.collectContents(ctx, stock.Contents))
 	if err := errors.Join(failed...); err != nil {
 		return err
 	}
-	measure(begun, c.Now(), len(left))
+	measure(begun, c.Now(), len(stock.Left))
 	return ctx.Err()
 }
 

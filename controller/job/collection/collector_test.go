@@ -29,7 +29,9 @@ import (
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/job"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/collection"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/contents"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/evidence"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/retention"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
 )
@@ -271,4 +273,50 @@ func TestFailures(t *testing.T) {
 	require.NoError(t, os.WriteFile(record[0], []byte("{"), 0o600))
 	require.ErrorContains(t, b.collector.Collect(t.Context()), "cannot list the store of states: cannot read blob left-")
 	assert.Len(t, b.names("db-uid"), 1, "what cannot be read deletes nothing")
+}
+
+// JOBS.md J5: a content goes only a day after it was pushed, and only if no template, no version and no run of its namespace
+// names it.
+func TestContents(t *testing.T) {
+	each(t, func(b *bench) {
+		var digests []string
+		for i := range 4 {
+			var files bundle.Tree
+			require.NoError(b.t, files.Add("main.tf", bundle.File{Content: []byte{byte(i)}}))
+			for _, namespace := range []string{"shop", "bank"} {
+				digest, err := contents.Put(b.t.Context(), b.store, namespace, &files)
+				require.NoError(b.t, err)
+				digests = append(digests, digest)
+			}
+		}
+		named := []string{digests[0], digests[2], digests[4]}
+		objects := []client.Object{
+			&v1alpha1.JobTemplate{Spec: v1alpha1.JobTemplateSpec{Build: &v1alpha1.JobTemplateBuild{Source: v1alpha1.JobTemplateSource{Digest: named[0]}}}},
+			&v1alpha1.JobTemplateVersion{Spec: v1alpha1.JobTemplateVersionSpec{Origin: v1alpha1.JobVersionOrigin{Content: named[1]}}},
+			&v1alpha1.JobRun{State: &v1alpha1.JobRunState{Input: &v1alpha1.JobInput{Content: named[2]}}},
+			&v1alpha1.JobTemplate{ObjectMeta: metav1.ObjectMeta{Name: "image"}},
+		}
+		for i, o := range objects {
+			o.SetNamespace("shop")
+			o.SetName(fmt.Sprintf("o%d", i))
+			require.NoError(b.t, b.client.Create(b.t.Context(), o))
+		}
+		list := func(namespace string) (all []string) {
+			found, err := contents.List(b.t.Context(), b.store, namespace)
+			require.NoError(b.t, err)
+			for _, one := range found {
+				all = append(all, one.Digest)
+			}
+			return all
+		}
+		b.collect(retention.Age - time.Minute)
+		assert.Len(b.t, list("shop"), 4)
+		assert.Len(b.t, list("bank"), 4)
+		b.collect(retention.Age + time.Minute)
+		assert.ElementsMatch(b.t, named, list("shop"))
+		assert.Empty(b.t, list("bank"), "another namespace names nothing")
+		left, err := evidence.LeftBy(b.t.Context(), b.store, "")
+		require.NoError(b.t, err)
+		assert.Empty(b.t, left, "contents are no Workspace")
+	})
 }

@@ -12,16 +12,16 @@ import (
 )
 
 // collectLeft records Workspaces that went without a record, and deletes what others left that have been gone for long.
-func (c *Collector) collectLeft(ctx context.Context, uids []string, left []evidence.Left, live map[string]*v1alpha1.JobWorkspace) error {
+func (c *Collector) collectLeft(ctx context.Context, stock evidence.Stock, live map[string]*v1alpha1.JobWorkspace) error {
 	var failed []error
-	for _, l := range left {
+	for _, l := range stock.Left {
 		if err := c.outlived(ctx, l, live[l.UID] != nil); err != nil {
 			failed = append(failed, fmt.Errorf("cannot collect what JobWorkspace %s with UID %s left: %w", l.Name, l.UID, err))
 		}
 	}
-	for _, uid := range uids {
+	for _, uid := range stock.UIDs {
 		known := func(l evidence.Left) bool { return l.UID == uid }
-		if live[uid] != nil || slices.ContainsFunc(left, known) {
+		if live[uid] != nil || slices.ContainsFunc(stock.Left, known) {
 			continue
 		}
 		found, err := evidence.Find(ctx, c.Store, uid)

@@ -70,7 +70,7 @@ func TestAway(t *testing.T) {
 	require.ErrorIs(t, err, errAway)
 	_, err = evidence.Extent(t.Context(), away{}, "w", workspace.Workspace{Fence: 1})
 	require.ErrorIs(t, err, errAway)
-	_, _, err = evidence.Inventory(t.Context(), away{})
+	_, err = evidence.Inventory(t.Context(), away{})
 	require.ErrorIs(t, err, errAway)
 	_, err = evidence.Claimant(t.Context(), away{}, "w", 1)
 	require.ErrorIs(t, err, errAway)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/contents"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
 )
 
@@ -100,25 +101,38 @@ func read(ctx context.Context, store blob.Store, key blob.Key, into any) error {
 	return nil
 }
 
-// Inventory returns the UIDs of the Workspaces that the store has blobs of, and all records of those that are gone.
-func Inventory(ctx context.Context, store blob.Store) (uids []string, left []Left, err error) {
+// Stock tells what the store has.
+type Stock struct {
+	// UIDs are those of the Workspaces that it has blobs of, Left all records of those that are gone.
+	UIDs []string
+	Left []Left
+	// Contents are the namespaces whose templates it has contents of.
+	Contents []string
+}
+
+// Inventory returns what the store has.
+func Inventory(ctx context.Context, store blob.Store) (Stock, error) {
 	names, err := store.Workspaces(ctx)
 	if err != nil {
-		return nil, nil, err
+		return Stock{}, err
 	}
+	var s Stock
 	for _, name := range names {
+		namespace, content := contents.Namespace(name)
 		switch {
+		case content:
+			s.Contents = append(s.Contents, namespace)
 		case strings.HasPrefix(name, leftPrefix):
 			some, err := leftBelow(ctx, store, name)
 			if err != nil {
-				return nil, nil, err
+				return Stock{}, err
 			}
-			left = append(left, some...)
+			s.Left = append(s.Left, some...)
 		case name != blob.Own:
-			uids = append(uids, name)
+			s.UIDs = append(s.UIDs, name)
 		}
 	}
-	return uids, left, nil
+	return s, nil
 }
 
 // Find describes the states of a Workspace that was deleted without a record, by its blobs.

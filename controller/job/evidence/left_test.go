@@ -90,10 +90,10 @@ func TestFind(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, evidence.Left{UID: "two"}, nameless)
 	require.NoError(t, evidence.Leave(t.Context(), store, found))
-	uids, left, err := evidence.Inventory(t.Context(), store)
+	stock, err := evidence.Inventory(t.Context(), store)
 	require.NoError(t, err)
-	assert.Equal(t, []string{"one", "two"}, uids, "what the store keeps about itself is no Workspace")
-	require.Len(t, left, 1)
-	left[0].Since = found.Since
-	assert.Equal(t, found, left[0])
+	assert.Equal(t, []string{"one", "two"}, stock.UIDs, "what the store keeps about itself is no Workspace")
+	require.Len(t, stock.Left, 1)
+	stock.Left[0].Since = found.Since
+	assert.Equal(t, found, stock.Left[0])
 }

@@ -51,8 +51,8 @@ func (a *API) leftBy(ctx context.Context, c call, from string) ([]evidence.Left,
 	case strings.Contains(from, "/"):
 		return evidence.LeftBy(ctx, a.Store, from)
 	}
-	_, all, err := evidence.Inventory(ctx, a.Store)
-	return slices.DeleteFunc(all, func(l evidence.Left) bool { return l.UID != from }), err
+	stock, err := evidence.Inventory(ctx, a.Store)
+	return slices.DeleteFunc(stock.Left, func(l evidence.Left) bool { return l.UID != from }), err
 }
 
 // mayRead returns an error unless a person may read the states of the JobWorkspace that is gone; one whose name is not

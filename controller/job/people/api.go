@@ -35,7 +35,7 @@ const maxMessage = 64 << 10
 
 // Handler returns the handler of all paths below /apis.
 func (a *API) Handler() http.Handler {
-	uploads := make(chan struct{}, a.Limits.Uploads)
+	uploads, packed := make(chan struct{}, a.Limits.Uploads), make(chan struct{}, contentsAtOnce)
 	mux := http.NewServeMux()
 	for path, document := range discovery() {
 		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) { _ = write(w, http.StatusOK, document) })
@@ -49,6 +49,7 @@ func (a *API) Handler() http.Handler {
 		{http.MethodGet, people.Workspaces, people.Archives, "get", a.state},
 		{http.MethodPut, people.Workspaces, people.Archives, "update", bounded(uploads, a.push)},
 		{http.MethodPost, people.Workspaces, people.Decisions, "create", a.decide},
+		{http.MethodPut, people.Templates, people.Contents, "update", bounded(packed, intake{a.Store, a.Objects, a.record}.receive)},
 	} {
 		path := fmt.Sprintf("/apis/%s/%s/namespaces/{namespace}/%s/{name}/%s", people.Group, people.Version, one.resource, one.subresource)
 		mux.Handle(one.method+" "+path, a.permitted(Access{Verb: one.verb, Resource: one.resource, Subresource: one.subresource}, one.answer))
@@ -61,8 +62,8 @@ func (a *API) Handler() http.Handler {
 
 // call is a request of a person who has the permission.
 type call struct {
-	person          Person
-	namespace, name string
+	person                    Person
+	resource, namespace, name string
 }
 
 // String returns the object's name.
@@ -74,7 +75,7 @@ type handler func(w http.ResponseWriter, r *http.Request, c call) error
 // permitted answers requests of persons who have a permission.
 func (a *API) permitted(access Access, h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c := call{namespace: r.PathValue("namespace"), name: r.PathValue("name")}
+		c := call{resource: access.Resource, namespace: r.PathValue("namespace"), name: r.PathValue("name")}
 		access := access
 		access.Namespace, access.Name = c.namespace, c.name
 		var err error
@@ -98,7 +99,7 @@ func bounded(room chan struct{}, h handler) handler {
 			defer func() { <-room }()
 			return h(w, r, c)
 		default:
-			return errors.New("too many states are being pushed: try again")
+			return errors.New("too many states or contents are being pushed: try again")
 		}
 	}
 }
@@ -123,7 +124,8 @@ func invalid(field, why string) error {
 // record records a deed.
 func (a *API) record(r *http.Request, c call, uid string, kind DeedKind, what, because string) {
 	a.Journal.Record(r.Context(), Deed{
-		Person: c.person, Namespace: c.namespace, Name: c.name, Workspace: uid, Kind: kind, What: what, Because: because, At: a.Clock(),
+		Person: c.person, Resource: c.resource, Namespace: c.namespace, Name: c.name, UID: uid, Kind: kind, What: what, Because: because,
+		At: a.Clock(),
 	})
 }
 

@@ -162,6 +162,14 @@ func (b *bench) Run(_ context.Context, _, name string) (people.Run, error) {
 	return run, nil
 }
 
+// Template implements people.Objects.
+func (b *bench) Template(_ context.Context, namespace, name string) (string, error) {
+	if namespace+"/"+name != "ns/tofu" {
+		return "", fmt.Errorf("JobTemplate %s/%s: %w", namespace, name, people.ErrNotFound)
+	}
+	return "t", nil
+}
+
 // Record implements people.Journal.
 func (b *bench) Record(_ context.Context, d people.Deed) {
 	b.mutex.Lock()
@@ -307,6 +315,7 @@ func TestAccess(t *testing.T) {
 	b.forbidden = map[string]bool{
 		"low get jobworkspaces/state ns/web": true, "low update jobworkspaces/state ns/web": true,
 		"low create jobworkspaces/decision ns/web": true, "low get jobruns/log ns/deploy-1": true, "low get jobworkspaces/runs ns/web": true,
+		"low update jobtemplates/content ns/tofu": true,
 	}
 	b.set(people.Run{Workspace: "w", Attempt: 1, Fence: 1, Ended: true})
 	log := wire.Path("ns", wire.Runs, "deploy-1", wire.Log)
@@ -323,6 +332,8 @@ func TestAccess(t *testing.T) {
 		"Past":        {"what runs were", request{person: "low", path: workspacePath(wire.PastRuns)}, 403, metav1.StatusReasonForbidden, "low"},
 		"Push":        {"writing", request{person: "low", method: "PUT", path: workspacePath(wire.Archives)}, 403, metav1.StatusReasonForbidden, "low"},
 		"Decision":    {"deciding", request{person: "low", method: "POST", path: workspacePath(wire.Decisions)}, 403, metav1.StatusReasonForbidden, "low"},
+		"Content":     {"pushing", request{person: "low", method: "PUT", path: wire.Path("ns", wire.Templates, "tofu", wire.Contents)}, 403, metav1.StatusReasonForbidden, "low"},
+		"NoTemplate":  {"no such object", request{person: "ann", method: "PUT", path: wire.Path("ns", wire.Templates, "x", wire.Contents)}, 404, metav1.StatusReasonNotFound, "ns/x"},
 		"NoWorkspace": {"no such object", request{person: "ann", path: wire.Path("ns", wire.Workspaces, "wbe", wire.Archives)}, 404, metav1.StatusReasonNotFound, "ns/wbe"},
 		"Undecided":   {"to decide about", request{person: "ann", method: "POST", path: wire.Path("ns", wire.Workspaces, "wbe", wire.Decisions), body: `{"remedy":"retry","because":"x"}`}, 404, metav1.StatusReasonNotFound, "ns/wbe"},
 		"NoRun":       {"no such object", request{person: "ann", path: wire.Path("ns", wire.Runs, "x", wire.Log)}, 404, metav1.StatusReasonNotFound, "JobRun x"},
@@ -361,7 +372,10 @@ func TestDiscovery(t *testing.T) {
 		assert.NotEmpty(t, one.Kind)
 		verbs[one.Name] = strings.Join(one.Verbs, " ")
 	}
-	assert.Equal(t, map[string]string{"jobruns/log": "get", "jobworkspaces/runs": "get", "jobworkspaces/state": "get update", "jobworkspaces/decision": "create"}, verbs)
+	assert.Equal(t, map[string]string{
+		"jobruns/log": "get", "jobworkspaces/runs": "get", "jobworkspaces/state": "get update", "jobworkspaces/decision": "create",
+		"jobtemplates/content": "update",
+	}, verbs)
 	code, _ := b.send(t, request{path: "/openapi/v2"})
 	assert.Equal(t, http.StatusNotFound, code, "the API server takes it for an API without schemas")
 }

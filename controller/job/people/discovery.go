@@ -31,6 +31,7 @@ func discovery() map[string]any {
 				resource(people.Workspaces, people.PastRuns, "JobRunList", "get"),
 				resource(people.Workspaces, people.Archives, "JobWorkspaceState", "get", "update"),
 				resource(people.Workspaces, people.Decisions, "JobWorkspaceDecision", "create"),
+				resource(people.Templates, people.Contents, "JobTemplateContent", "update"),
 			},
 		},
 	}

@@ -48,6 +48,8 @@ type Objects interface {
 	Workspace(ctx context.Context, namespace, name string) (uid string, err error)
 	// Run returns a JobRun, or ErrNotFound.
 	Run(ctx context.Context, namespace, name string) (Run, error)
+	// Template returns the UID of a JobTemplate, or ErrNotFound.
+	Template(ctx context.Context, namespace, name string) (uid string, err error)
 }
 
 // Run tells where the log of a JobRun lies.
@@ -68,10 +70,11 @@ type Journal interface {
 	Record(ctx context.Context, d Deed)
 }
 
-// Deed is something that a person did to a JobWorkspace.
+// Deed is something that a person did to a JobWorkspace or a JobTemplate.
 type Deed struct {
-	Person                     Person
-	Namespace, Name, Workspace string
+	Person Person
+	// Resource is people.Workspaces or people.Templates.
+	Resource, Namespace, Name, UID string
 	// Kind is a word for Events; What describes the deed; Because is the person's reason, which a read has not.
 	Kind          DeedKind
 	What, Because string
@@ -87,4 +90,6 @@ const (
 	StatePushed  DeedKind = "StatePushed"
 	StateAdopted DeedKind = "StateAdopted"
 	StateRead    DeedKind = "StateRead"
+	// ContentPushed is the reason of JobTemplates.
+	ContentPushed DeedKind = "ContentPushed"
 )

@@ -9,6 +9,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/archive/state"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
 )
 
@@ -32,6 +33,7 @@ var refusals = []refusal{
 	{errNoPath, http.StatusNotFound, metav1.StatusReasonNotFound},
 	{blob.ErrLocked, http.StatusConflict, metav1.StatusReasonConflict},
 	{blob.ErrNotFound, http.StatusNotFound, metav1.StatusReasonNotFound},
+	{bundle.ErrLimit, http.StatusRequestEntityTooLarge, metav1.StatusReasonRequestEntityTooLarge},
 	{state.ErrTooLarge, http.StatusRequestEntityTooLarge, metav1.StatusReasonRequestEntityTooLarge},
 	{state.ErrRefused, http.StatusBadRequest, metav1.StatusReasonBadRequest},
 	{workspace.ErrInvalid, http.StatusBadRequest, metav1.StatusReasonBadRequest},

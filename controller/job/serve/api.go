@@ -53,6 +53,7 @@ func (a *API) Handler() http.Handler {
 		"GET %sblobs/{fence}":                  a.list,
 		"GET %sblobs/{fence}/{name}":           a.get,
 		"PUT %sblobs/{fence}/{name}":           bounded(uploads, a.put),
+		"GET %scontent":                        sender{a.Store, a.Runs}.content,
 		"PUT %slogs/{fence}/{stream}/{number}": a.log,
 	} {
 		mux.Handle(fmt.Sprintf(pattern, runner.Path+"{run}/"), a.identified(h))

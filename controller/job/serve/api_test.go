@@ -180,6 +180,8 @@ func TestRefused(t *testing.T) {
 		"Torn":       {why: "what came is not what was sent: again", token: "p", method: "PUT", path: "r/blobs/1/state-x", body: "q", digest: "00", status: 503, reason: runner.Unavailable},
 		"Large":      {why: "content is bounded", token: "p", method: "PUT", path: "r/blobs/1/state-x", body: strings.Repeat("x", 101), status: 413, reason: runner.TooLarge},
 		"Path":       {why: "a name leads nowhere", token: "p", method: "PUT", path: "r/blobs/1/state-..%2f..%2fx", body: "q", status: 400, reason: runner.Invalid},
+		"NoContent":  {why: "its image has it", token: "p", method: "GET", path: "r/content", status: 404, reason: runner.NotFound, says: "its image has it"},
+		"Content":    {why: "that of another run", token: "p", method: "GET", path: "other/content", status: 403, reason: runner.Forbidden},
 		"Fence":      {why: "a fence is a number", token: "p", method: "GET", path: "r/blobs/x", status: 400, reason: runner.Invalid},
 		"NotFound":   {why: "there is no such blob", token: "p", method: "GET", path: "r/blobs/1/state-x", status: 404, reason: runner.NotFound},
 		"NotOwn":     {why: "what others stored, and the Workspace does not name", token: "p", method: "GET", path: "r/blobs/2/state-x", status: 409, reason: runner.Held},

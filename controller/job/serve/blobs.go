@@ -14,6 +14,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/runner"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/contents"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/log"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
 )
@@ -91,7 +92,30 @@ func (a *API) get(w http.ResponseWriter, r *http.Request, c Caller) error {
 	if err != nil {
 		return err
 	}
-	in, err := a.Store.Get(r.Context(), key)
+	return sender{a.Store, a.Runs}.send(w, r, key)
+}
+
+// sender sends what is stored.
+type sender struct {
+	store blob.Store
+	runs  Runs
+}
+
+// content sends the content of the caller's run.
+func (s sender) content(w http.ResponseWriter, r *http.Request, c Caller) error {
+	run, err := s.runs.Get(r.Context(), c.Run.UID)
+	if err != nil {
+		return err
+	}
+	if run.Content == "" {
+		return fmt.Errorf("cannot send the content of %s: %w: its image has it", c.Run, blob.ErrNotFound)
+	}
+	return s.send(w, r, contents.Key(run.Namespace, run.Content))
+}
+
+// send sends a blob.
+func (s sender) send(w http.ResponseWriter, r *http.Request, key blob.Key) error {
+	in, err := s.store.Get(r.Context(), key)
 	if err != nil {
 		return err
 	}

@@ -65,7 +65,7 @@ func (a *API) claim(r *http.Request, c Caller, in runner.Claim) (runner.Hold, er
 	return runner.Hold{
 		Workspace: c.Workspace, Fence: w.Lock.Fence, Generation: w.Lock.Base, Base: base, Sequence: w.Checkpoint.Sequence,
 		Parameters: run.Parameters, Environment: run.Environment, Exclusive: !w.Lock.Safety.Expires(),
-		LostSeconds: w.Lock.Timing.Lost.Seconds(), GraceSeconds: w.Lock.Timing.Grace.Seconds(), LogsFence: logs,
+		LostSeconds: w.Lock.Timing.Lost.Seconds(), GraceSeconds: w.Lock.Timing.Grace.Seconds(), LogsFence: logs, Content: run.Content,
 	}, err
 }
 

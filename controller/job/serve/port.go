@@ -45,6 +45,8 @@ type Run struct {
 	Environment []string
 	// RestoreLogs has the log files of the last run restored.
 	RestoreLogs bool
+	// Namespace is that of the Run, and Content the digest of the content that is copied to /work; "" for none.
+	Namespace, Content string
 	// Cancel is set by a cancel or a timeout, and never taken back.
 	Cancel bool
 }

@@ -2,11 +2,13 @@ package retention_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/retention"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
@@ -125,6 +127,24 @@ func FuzzArchives(f *testing.F) {
 			require.NotContains(t, []string{key(fence).Key, key(current).Key, key(kept).Key, key(held).Key}, gone)
 			require.GreaterOrEqual(t, bits, uint8(24))
 			require.True(t, gone != key(orphan).Key || bits&1 > 0)
+		}
+	})
+}
+
+// JOBS.md J5: a content goes only when no object names it, and a day after it was stored.
+func TestContents(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		named := map[string]bool{}
+		var stored []retention.StoredContent
+		for i := range rapid.IntRange(0, 8).Draw(t, "contents") {
+			c := retention.StoredContent{Digest: fmt.Sprintf("sha256:%d", i), Stored: now.Add(-time.Duration(rapid.IntRange(0, 48).Draw(t, "hours")) * time.Hour)}
+			stored = append(stored, c)
+			named[c.Digest] = rapid.Bool().Draw(t, "named")
+		}
+		gone := retention.Contents(stored, named, now)
+		for _, c := range stored {
+			want := !named[c.Digest] && now.Sub(c.Stored) >= 24*time.Hour
+			assert.Equal(t, want, slices.Contains(gone, c.Digest), "%v", c)
 		}
 	})
 }

@@ -18,8 +18,7 @@ type Input struct {
 	Action string        `json:"action"`
 	// Safety is that of the template: a Workspace may name another one when the Run is admitted.
 	Safety job.Safety `json:"safety"`
-	// Image is by digest.
-	Image      string   `json:"image"`
+	Artifact
 	Entrypoint []string `json:"entrypoint"`
 	Args       []string `json:"args"`
 	Contract   string   `json:"contract"`
@@ -31,6 +30,14 @@ type Input struct {
 	Secrets []SecretFile `json:"secrets,omitempty"`
 	// Destroy is the command of action destroy, for the deletion of the Workspace; it is empty if there is none.
 	Destroy Action `json:"destroy"`
+}
+
+// Artifact holds the program of a run.
+type Artifact struct {
+	// Image is by digest.
+	Image string `json:"image"`
+	// Content is a digest: the keeper copies it into the working directory. "" is for a program whose image has it.
+	Content string `json:"content,omitempty"`
 }
 
 // Files tells which files of a run are kept, and which come back.

@@ -21,7 +21,9 @@ const Contract = "v1"
 type TemplateVersion struct {
 	Name string
 	// Image must name a digest.
-	Image    string
+	Image string
+	// Content is a digest: the keeper copies it into the working directory. "" is for a program whose image has it.
+	Content  string
 	Contract string
 	Type     tooltype.Type
 	Safety   job.Safety
@@ -98,7 +100,8 @@ func (t TemplateVersion) Freeze(action string, parameters map[string]any) (Input
 		return Input{}, fmt.Errorf("cannot run %s: %w", t.Name, err)
 	}
 	return Input{
-		Type: t.Type, Action: action, Safety: t.Safety, Image: t.Image, Entrypoint: a.Entrypoint, Args: a.Args, Contract: t.Contract,
+		Type: t.Type, Action: action, Safety: t.Safety, Artifact: Artifact{Image: t.Image, Content: t.Content},
+		Entrypoint: a.Entrypoint, Args: a.Args, Contract: t.Contract,
 		Parameters: values, Env: t.Env, Destroy: t.Actions[Destroy],
 		Files: Files{
 			Exclude: with(t.Exclude, t.Type.Exclude()), Rescue: with(t.Rescue, t.Type.Rescue()), RestoreLogs: t.RestoreLogs,

@@ -16,7 +16,7 @@ const parameters = `{"type": "object", "additionalProperties": false, "required"
 
 // A destroy run has the input of the last run but for the action, also when the template is gone (JOBS.md J18).
 func TestUndo(t *testing.T) {
-	last := run.Input{Action: "deploy", Image: "a", Entrypoint: []string{"apply"}, Args: []string{"x"}, Env: map[string]string{"A": "b"}}
+	last := run.Input{Action: "deploy", Artifact: run.Artifact{Image: "a"}, Entrypoint: []string{"apply"}, Args: []string{"x"}, Env: map[string]string{"A": "b"}}
 	_, err := last.Undo()
 	require.ErrorContains(t, err, "has no action destroy: set spec.deletionPolicy")
 	last.Destroy = run.Action{Entrypoint: []string{"destroy"}}

@@ -14,6 +14,17 @@ type Level struct {
 	run.Files
 }
 
+// Mode tells how content reaches the runs of a template.
+type Mode string
+
+// The modes.
+const (
+	// InImage makes content a layer over the image of the type, in an image of each version.
+	InImage Mode = ""
+	// AdHoc has content copied into the working directory of each run.
+	AdHoc Mode = "adHoc"
+)
+
 // Type describes a base that templates are made from.
 type Type struct {
 	Name string
@@ -24,6 +35,7 @@ type Type struct {
 	Safety   job.Safety
 	// Path is the folder of the image that content is laid into; "" is the working directory of runs.
 	Path string
+	Mode Mode
 	Level
 }
 

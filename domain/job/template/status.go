@@ -61,7 +61,7 @@ func Meanings() []condition.Meaning {
 		{Type: condition.Reconciling, Reason: reasonBuilding, Means: "its content is fetched, and its image is built and pushed", Cure: "wait"},
 		{Type: condition.Stalled, Reason: steps[ErrType], Means: "its JobTemplateType is not there",
 			Cure: "create what the message names, or correct spec.build.type"},
-		{Type: condition.Stalled, Reason: steps[ErrSource], Means: "its content cannot be fetched",
+		{Type: condition.Stalled, Reason: steps[ErrSource], Means: "its content cannot be fetched, or was not pushed yet",
 			Cure: "do as the message advises: it is tried again each minute"},
 		{Type: condition.Stalled, Reason: steps[ErrRefused], Means: "type, template and content do not fit",
 			Cure: "correct what the message names"},

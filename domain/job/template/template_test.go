@@ -87,6 +87,32 @@ func TestFreeze(t *testing.T) {
 	require.ErrorContains(t, err, "token", "a sensitive parameter is required like any other")
 }
 
+// JOBS.md J16: a run of an ad-hoc version has its content beside the image of the type; that of another one has its own
+// image.
+func TestAdHoc(t *testing.T) {
+	p := parent(t)
+	inImage, err := template.Freeze(p, child(t), content)
+	require.NoError(t, err)
+	p.Mode = template.AdHoc
+	adHoc, err := template.Freeze(p, child(t), content)
+	require.NoError(t, err)
+	for want, v := range map[string]template.Version{"": inImage, content: adHoc} {
+		program, err := v.Runnable("web", base)
+		require.NoError(t, err)
+		input, err := program.Freeze("deploy", map[string]any{"host": "a", "token": map[string]any{"fromFile": "/run/orcon/secrets/token"}})
+		require.NoError(t, err)
+		assert.Equal(t, want, input.Content)
+	}
+	one, err := inImage.Name()
+	require.NoError(t, err)
+	other, err := adHoc.Name()
+	require.NoError(t, err)
+	assert.NotEqual(t, one, other)
+	text, err := json.Marshal(inImage)
+	require.NoError(t, err)
+	assert.NotContains(t, string(text), "mode", "digests of versions that there are stay")
+}
+
 // What does not fit is refused when the template is frozen, with its place and the cure.
 func TestFreezeRefuses(t *testing.T) {
 	tests := map[string]struct {
@@ -127,6 +153,8 @@ func TestFreezeRefuses(t *testing.T) {
 			change: func(p *template.Type, c *template.Design) {
 				p.Tool, c.Parameters = tooltype.Ansible, schema(t, `{"properties": {"own-host": {}}}`)
 			}},
+		"AdHoc": {why: "it is copied to /work", want: "path: type tofu is ad hoc, and content is copied to /work: remove path /srv",
+			change: func(p *template.Type, _ *template.Design) { p.Mode, p.Path = template.AdHoc, "/srv" }},
 		"Dangling": {why: "what is fixed is no longer there", want: "cannot use the schema of parameters",
 			change: func(p *template.Type, _ *template.Design) {
 				p.Parameters = schema(t, `{"properties": {"region": {"type": "string"}, "zone": {"$ref": "#/properties/region"}, "token": {}}}`)

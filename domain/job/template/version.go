@@ -26,6 +26,7 @@ type Version struct {
 	Path string `json:"path"`
 	// Content is the digest of the content.
 	Content string `json:"content"`
+	Mode    Mode   `json:"mode,omitempty"`
 	Level
 	// Fixed are the values of parameters that the template gives. They are not in the schema.
 	Fixed map[string]any `json:"fixed"`
@@ -35,7 +36,7 @@ type Version struct {
 func Freeze(t Type, l Design, content string) (Version, error) {
 	v := Version{
 		Template: l.Name, Type: t.Name, Tool: t.Tool, Contract: t.Contract, Base: t.Image, Path: t.Path, Content: content,
-		Fixed: l.Fixed,
+		Mode: t.Mode, Fixed: l.Fixed,
 	}
 	if v.Path == "" {
 		v.Path = contract.Work
@@ -59,6 +60,9 @@ func Freeze(t Type, l Design, content string) (Version, error) {
 func (v Version) check() error {
 	runnable, err := v.Runnable(v.Template, v.Base)
 	faults := []error{err}
+	if v.Mode == AdHoc && v.Path != contract.Work {
+		faults = append(faults, fmt.Errorf("path: type %s is ad hoc, and content is copied to %s: remove path %s", v.Type, contract.Work, v.Path))
+	}
 	if err == nil {
 		faults = append(faults, runnable.Check())
 	}
@@ -110,8 +114,12 @@ func (v Version) Runnable(name, image string) (run.TemplateVersion, error) {
 	if err != nil {
 		return run.TemplateVersion{}, err
 	}
+	content := ""
+	if v.Mode == AdHoc {
+		content = v.Content
+	}
 	return run.TemplateVersion{
-		Name: name, Image: image, Contract: v.Contract, Type: v.Tool, Safety: v.Safety, Schema: schema, Sensitive: schema.Sensitive(),
-		Fixed: v.Fixed, Actions: v.Actions, Env: v.Env, Files: v.Files,
+		Name: name, Image: image, Content: content, Contract: v.Contract, Type: v.Tool, Safety: v.Safety, Schema: schema,
+		Sensitive: schema.Sensitive(), Fixed: v.Fixed, Actions: v.Actions, Env: v.Env, Files: v.Files,
 	}, nil
 }

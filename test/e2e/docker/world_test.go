@@ -123,7 +123,7 @@ func (w *world) attempt(o conformance.Order) executor.Attempt {
 	a := executor.Attempt{
 		Name:      executor.Name{Namespace: "ns", Run: fmt.Sprint("run-", number), UID: fmt.Sprintf("%s-%d", filepath.Base(w.folder), number), Number: 1},
 		Workspace: fmt.Sprint("w", number), Fence: 1, Timing: job.Timing{Lost: time.Minute, Grace: conformance.Grace},
-		Input: run.Input{Action: "check", Image: image, Entrypoint: []string{cmp.Or(o.Program, program)}, Args: o.Args},
+		Input: run.Input{Action: "check", Artifact: run.Artifact{Image: image}, Entrypoint: []string{cmp.Or(o.Program, program)}, Args: o.Args},
 	}
 	require.NoError(w.t, w.Admit(a.Workspace, a.UID, node, a.Timing, serve.Run{
 		Parameters: conformance.Parameters, Environment: []string{contract.VariableGeneration + "=0"},

@@ -80,7 +80,7 @@ func (r runs) Get(ctx context.Context, uid string) (serve.Run, error) {
 	}
 	for _, o := range list.Items {
 		if string(o.UID) == uid {
-			return serve.Run{Parameters: string(o.State.Input.Parameters.Raw), Cancel: convert.Stopped(&o)}, nil
+			return serve.Run{Parameters: string(o.State.Input.Parameters.Raw), Cancel: convert.Stopped(&o), Namespace: o.Namespace, Content: o.State.Input.Content}, nil
 		}
 	}
 	return serve.Run{}, fmt.Errorf("there is no run %s: %w", uid, workspace.ErrStale)

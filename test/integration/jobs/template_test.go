@@ -29,6 +29,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/build"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/contents"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/supply"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
@@ -40,7 +41,7 @@ func TestBuiltTemplate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "true")
 	repository, commit := repositoryOf(t)
-	w.building(repository)
+	w.building(repository, func(*v1alpha1.JobTemplateType, *v1alpha1.JobTemplate) {})
 	versions := []string{w.version("")}
 	commit("second")
 	versions = append(versions, w.version(versions[0]))
@@ -101,8 +102,46 @@ func repositoryOf(t *testing.T) (address string, commit func(content string)) {
 	return "git+" + s.URL + "/.git@main", commit
 }
 
-// building starts a controller that builds with a registry of this machine, and makes type script and template web.
-func (w *world) building(repository string) {
+// Content of an ad-hoc type is copied to the working directory of each run, which no image has: the version names both
+// (JOBS.md J16). A run that is destroyed needs neither template nor version (JOBS.md J18).
+func TestAdHocTemplate(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "true")
+	var files bundle.Tree
+	require.NoError(t, files.Add("sub/main.sh", bundle.File{Content: []byte("cp \"$ORCON_PARAMETERS\" \"$OUT/$1\"; echo >beside\n"), Executable: true}))
+	digest, err := contents.Put(t.Context(), w.store, w.namespace, &files)
+	require.NoError(t, err)
+	image := ""
+	w.building("", func(kind *v1alpha1.JobTemplateType, o *v1alpha1.JobTemplate) {
+		image, kind.Spec.Mode, o.Spec.Build.Source = kind.Spec.Image, v1alpha1.ModeAdHoc, v1alpha1.JobTemplateSource{Digest: digest}
+		kind.Spec.Actions = []v1alpha1.JobAction{
+			{Name: "deploy", Entrypoint: []string{"/bin/sh", "-ec"}, Args: []string{`. sub/main.sh; cp beside "$ORCON_STATE/beside"`, "sh", "deployed"}},
+			{Name: "destroy", Entrypoint: []string{"/bin/sh", "-e", "sub/main.sh", "destroyed"}},
+		}
+	})
+	var version v1alpha1.JobTemplateVersion
+	require.NoError(t, w.client.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: w.version("")}, &version))
+	assert.Equal(t, image, version.Spec.Image)
+	assert.Equal(t, []string{digest, digest}, []string{version.Spec.Content, version.Spec.Origin.Content})
+	o := w.workspace()
+	o.Spec.Template, o.Spec.DeletionPolicy = "web", v1alpha1.DeletionPolicyDestroy
+	o.Spec.Parameters = &runtime.RawExtension{Raw: []byte(`{"host": "a.example"}`)}
+	require.NoError(t, w.client.Update(t.Context(), o))
+	w.run("one")
+	w.reaches("one", "Ready Succeeded: it succeeded; its state is committed")
+	assert.Equal(t, digest, w.get("one").State.Input.Content)
+	assert.JSONEq(t, `{"host": "a.example", "region": "eu", "size": 2}`, w.out("deployed"))
+	require.NoError(t, w.client.Delete(t.Context(), &v1alpha1.JobTemplate{ObjectMeta: w.named("web")}))
+	require.NoError(t, w.client.Delete(t.Context(), w.workspace()))
+	controlplane.Eventually(t, func() bool {
+		_, err := os.Stat(filepath.Join(w.outside, "destroyed"))
+		return err == nil
+	}, limit, "it destroys by the content that was frozen")
+}
+
+// building starts a controller that builds with a registry of this machine, and makes type script and template web, which may
+// be changed before.
+func (w *world) building(repository string, change func(kind *v1alpha1.JobTemplateType, o *v1alpha1.JobTemplate)) {
 	w.t.Helper()
 	s := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
 	host := strings.TrimPrefix(s.URL, "http://")
@@ -113,7 +152,7 @@ func (w *world) building(repository string) {
 	require.NoError(w.t, remote.Write(tag, image))
 	digest, err := image.Digest()
 	require.NoError(w.t, err)
-	contents, err := supply.Isolate(w.t.TempDir())
+	isolated, err := supply.Isolate(w.t.TempDir())
 	require.NoError(w.t, err)
 	m, err := manager.New(w.cluster.Config(w.t), manager.Options{
 		Scheme: scheme(w.t), Metrics: server.Options{BindAddress: "0"}, Controller: config.Controller{SkipNameValidation: new(true)},
@@ -121,7 +160,7 @@ func (w *world) building(repository string) {
 	})
 	require.NoError(w.t, err)
 	r := &build.Reconciler{Client: m.GetClient(), Now: time.Now, Workshop: build.Registry{
-		Contents: contents, Prefix: host + "/templates", Credentials: func() (bundle.Credentials, error) { return bundle.Credentials{}, nil },
+		Contents: isolated, Store: w.store, Prefix: host + "/templates", Credentials: func() (bundle.Credentials, error) { return bundle.Credentials{}, nil },
 	}}
 	require.NoError(w.t, r.SetupWithManager(m))
 	ctx, stop := context.WithCancel(context.Background())
@@ -138,16 +177,18 @@ func (w *world) building(repository string) {
 		Actions:    []v1alpha1.JobAction{{Name: "deploy", Entrypoint: []string{"/bin/sh", "-c", `cp "$ORCON_PARAMETERS" "$OUT/$ORCON_RUN"`}}},
 		Env:        []v1alpha1.JobVariable{{Name: "OUT", Value: w.outside}},
 	}}}
-	w.create(kind)
-	w.t.Cleanup(func() { assert.NoError(w.t, w.client.Delete(context.Background(), kind)) })
-	w.create(&v1alpha1.JobTemplate{ObjectMeta: w.named("web"), Spec: v1alpha1.JobTemplateSpec{
+	o := &v1alpha1.JobTemplate{ObjectMeta: w.named("web"), Spec: v1alpha1.JobTemplateSpec{
 		JobProgram: v1alpha1.JobProgram{Parameters: &runtime.RawExtension{Raw: []byte(`{"properties": {"host": {"type": "string"}}}`)}},
 		Build: &v1alpha1.JobTemplateBuild{
 			Type: w.namespace, Source: v1alpha1.JobTemplateSource{Reference: repository, Interval: &metav1.Duration{Duration: 10 * time.Second}},
 			Fixed:    &runtime.RawExtension{Raw: []byte(`{"region": "eu"}`)},
 			Defaults: &runtime.RawExtension{Raw: []byte(`{"size": 2}`)},
 		},
-	}})
+	}}
+	change(kind, o)
+	w.create(kind)
+	w.t.Cleanup(func() { assert.NoError(w.t, w.client.Delete(context.Background(), kind)) })
+	w.create(o)
 }
 
 // version waits for a version of template web that is not the one before, and returns its name.

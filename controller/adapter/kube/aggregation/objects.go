@@ -11,7 +11,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/people"
 )
 
-// Objects finds JobWorkspaces and JobRuns by their names.
+// Objects finds JobWorkspaces, JobRuns and JobTemplates by their names.
 type Objects struct {
 	// Reader reads objects themselves, not cached copies.
 	Reader client.Reader
@@ -29,6 +29,15 @@ func (o Objects) Workspace(ctx context.Context, namespace, name string) (string,
 func (o Objects) workspace(ctx context.Context, namespace, name string) (*v1alpha1.JobWorkspace, error) {
 	w := &v1alpha1.JobWorkspace{}
 	return w, o.get(ctx, "JobWorkspace", namespace, name, w)
+}
+
+// Template implements people.Objects.
+func (o Objects) Template(ctx context.Context, namespace, name string) (string, error) {
+	t := &v1alpha1.JobTemplate{}
+	if err := o.get(ctx, "JobTemplate", namespace, name, t); err != nil {
+		return "", err
+	}
+	return string(t.UID), nil
 }
 
 // get reads an object of a kind.

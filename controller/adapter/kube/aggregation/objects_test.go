@@ -67,6 +67,7 @@ func TestObjects(t *testing.T) {
 	}
 	web := &v1alpha1.JobWorkspace{ObjectMeta: created("web", time.Hour)}
 	web.UID = "w"
+	tofu := &v1alpha1.JobTemplate{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "tofu", UID: "t"}}
 	run := func(name, workspace string, age time.Duration, end *v1alpha1.JobRunEnd) *v1alpha1.JobRun {
 		r := &v1alpha1.JobRun{ObjectMeta: created(name, age), Spec: v1alpha1.JobRunSpec{Workspace: workspace}}
 		r.Status.Attempt, r.Status.Fence = 2, 7
@@ -76,12 +77,17 @@ func TestObjects(t *testing.T) {
 		return r
 	}
 	o := aggregation.Objects{Reader: fake.NewClientBuilder().WithScheme(scheme).WithObjects(
-		web, run("goes-on", "web", time.Minute, nil), run("over", "web", time.Minute, &v1alpha1.JobRunEnd{Attempt: 3, Fence: 8}),
+		web, tofu, run("goes-on", "web", time.Minute, nil), run("over", "web", time.Minute, &v1alpha1.JobRunEnd{Attempt: 3, Fence: 8}),
 		run("older", "web", 2*time.Hour, nil), run("lone", "gone", time.Minute, nil),
 	).Build()}
 	uid, err := o.Workspace(t.Context(), "ns", "web")
 	require.NoError(t, err)
 	assert.Equal(t, "w", uid)
+	uid, err = o.Template(t.Context(), "ns", "tofu")
+	require.NoError(t, err)
+	assert.Equal(t, "t", uid)
+	_, err = o.Template(t.Context(), "ns", "gone")
+	require.ErrorIs(t, err, people.ErrNotFound)
 	_, err = o.Workspace(t.Context(), "ns", "gone")
 	require.ErrorIs(t, err, people.ErrNotFound)
 	tests := map[string]struct {
@@ -113,7 +119,7 @@ func TestJournal(t *testing.T) {
 	recorder := events.NewFakeRecorder(2)
 	j := aggregation.Journal{Events: recorder}
 	j.Record(t.Context(), people.Deed{
-		Person: people.Person{Name: "ann"}, Namespace: "ns", Name: "web", Workspace: "w", Kind: people.StateDecided,
+		Person: people.Person{Name: "ann"}, Namespace: "ns", Name: "web", UID: "w", Kind: people.StateDecided,
 		What: "decided retry for fence 7", Because: "node n3 burnt", At: now,
 	})
 	assert.Equal(t, "Normal StateDecided ann decided retry for fence 7, because: node n3 burnt at 2026-11-27T03:00:00Z", <-recorder.Events)

@@ -26,7 +26,9 @@ func TestRun(t *testing.T) {
 	world := newWorld(t, template, w, r, p)
 	got, err := Runs{Objects: world.objects()}.Get(t.Context(), "r-uid")
 	require.NoError(t, err)
-	assert.Equal(t, serve.Run{Parameters: `{"size":"3"}`, Environment: []string{"ORCON_GENERATION=12"}}, got)
+	assert.Equal(t, serve.Run{
+		Parameters: `{"size":"3"}`, Environment: []string{"ORCON_GENERATION=12"}, Namespace: "shop", Content: "sha256:content",
+	}, got)
 
 	lock.Run.UID = "another"
 	got, err = Runs{Objects: newWorld(t, w, r).objects()}.Get(t.Context(), "r-uid")

@@ -130,7 +130,8 @@ func shop(t *testing.T) (*v1alpha1.JobTemplate, *v1alpha1.JobWorkspace, *v1alpha
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "network-7", UID: "r-uid"},
 		Spec:       v1alpha1.JobRunSpec{Workspace: "network", Action: "deploy"},
 	}
-	input := run.Input{Action: "deploy", Image: image, Contract: run.Contract, Parameters: map[string]any{"size": "3"}}
+	artifact := run.Artifact{Image: image, Content: "sha256:content"}
+	input := run.Input{Action: "deploy", Artifact: artifact, Contract: run.Contract, Parameters: map[string]any{"size": "3"}}
 	require.NoError(t, convert.SetInput(r, input))
 	p := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{

@@ -117,8 +117,8 @@ func ToInput(o *v1alpha1.JobRun) (run.Input, bool, error) {
 		return run.Input{}, true, err
 	}
 	input := run.Input{
-		Type: kind, Action: i.Action, Safety: safety, Image: i.Image, Entrypoint: some(i.Entrypoint), Args: some(i.Args),
-		Contract: i.Contract, Parameters: parameters, Env: env,
+		Type: kind, Action: i.Action, Safety: safety, Artifact: run.Artifact{Image: i.Image, Content: i.Content},
+		Entrypoint: some(i.Entrypoint), Args: some(i.Args), Contract: i.Contract, Parameters: parameters, Env: env,
 		Files:   run.Files{Exclude: some(i.Exclude), Rescue: some(i.Rescue), RestoreLogs: restores(i.Logs)},
 		Secrets: ToSecrets(i.Secrets),
 	}
@@ -145,9 +145,9 @@ func SetInput(o *v1alpha1.JobRun, i run.Input) error {
 		return fmt.Errorf("cannot freeze the parameters: %w", err)
 	}
 	frozen := &v1alpha1.JobInput{
-		Type: forWord(i.Type, types), Action: i.Action, Safety: forWord(i.Safety, safeties), Image: i.Image, Contract: i.Contract,
-		Entrypoint: some(i.Entrypoint), Args: some(i.Args), Env: forEnv(i.Env), Exclude: some(i.Exclude), Rescue: some(i.Rescue),
-		Parameters: &runtime.RawExtension{Raw: parameters}, Secrets: forSecrets(i.Secrets),
+		Type: forWord(i.Type, types), Action: i.Action, Safety: forWord(i.Safety, safeties), Image: i.Image, Content: i.Content,
+		Contract: i.Contract, Entrypoint: some(i.Entrypoint), Args: some(i.Args), Env: forEnv(i.Env),
+		Exclude: some(i.Exclude), Rescue: some(i.Rescue), Parameters: &runtime.RawExtension{Raw: parameters}, Secrets: forSecrets(i.Secrets),
 	}
 	if i.RestoreLogs {
 		frozen.Logs = &v1alpha1.JobLogs{Restore: v1alpha1.RestoreAlways}

@@ -85,7 +85,7 @@ func TestChangedInput(t *testing.T) {
 	fresh := func(t *testing.T) *v1alpha1.JobRun {
 		t.Helper()
 		o := &v1alpha1.JobRun{}
-		require.NoError(t, SetInput(o, run.Input{Action: "deploy", Image: "a", Parameters: map[string]any{"size": 1}}))
+		require.NoError(t, SetInput(o, run.Input{Action: "deploy", Artifact: run.Artifact{Image: "a"}, Parameters: map[string]any{"size": 1}}))
 		return o
 	}
 	tests := map[string]struct {

@@ -28,7 +28,7 @@ func ToTemplate(o *v1alpha1.JobTemplate) (run.TemplateVersion, error) {
 func ToVersion(o *v1alpha1.JobTemplateVersion) (run.TemplateVersion, error) {
 	t, err := toProgram(o.Name, o.Spec.JobProgram)
 	fixed, unread := ToParameters("spec.fixed", o.Spec.Fixed)
-	t.Fixed = fixed
+	t.Content, t.Fixed = o.Spec.Content, fixed
 	return t, errors.Join(err, unread, t.Check())
 }
 

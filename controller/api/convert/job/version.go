@@ -24,6 +24,8 @@ func ToType(o *v1alpha1.JobTemplateType) (template.Type, error) {
 	r.fault(err)
 	t.Safety, err = toWord("spec.safety", o.Spec.Safety, safeties)
 	r.fault(err)
+	t.Mode, err = toWord("spec.mode", o.Spec.Mode, modes)
+	r.fault(err)
 	t.Level = r.level(o.Spec.JobProgram, "spec.outputs", o.Spec.Outputs)
 	if err := errors.Join(r.faults...); err != nil {
 		return template.Type{}, fmt.Errorf("cannot use JobTemplateType %s: %w", o.Name, err)
@@ -96,6 +98,9 @@ func ForVersion(v template.Version, namespace, image, source string) (*v1alpha1.
 				Template: v.Template, Type: v.Type, Base: v.Base, Path: v.Path, Content: v.Content, Source: source,
 			},
 		},
+	}
+	if v.Mode == template.AdHoc {
+		o.Spec.Content = v.Content
 	}
 	if v.RestoreLogs {
 		o.Spec.Logs = &v1alpha1.JobLogs{Restore: v1alpha1.RestoreAlways}

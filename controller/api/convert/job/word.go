@@ -7,6 +7,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/template"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/tooltype"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/spelling"
 )
@@ -23,6 +24,13 @@ var safeties = map[v1alpha1.JobSafety]job.Safety{
 //nolint:gochecknoglobals // a table
 var types = map[v1alpha1.JobToolType]tooltype.Type{
 	"": tooltype.Plain, v1alpha1.TypeOpenTofu: tooltype.OpenTofu, v1alpha1.TypeAnsible: tooltype.Ansible,
+}
+
+// modes maps how content reaches runs; unset is an image of each version.
+//
+//nolint:gochecknoglobals // a table
+var modes = map[v1alpha1.JobTypeMode]template.Mode{
+	"": template.InImage, v1alpha1.ModeImage: template.InImage, v1alpha1.ModeAdHoc: template.AdHoc,
 }
 
 // outcomes maps outcomes; unset is none yet.

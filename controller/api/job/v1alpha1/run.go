@@ -136,6 +136,10 @@ type JobInput struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=1024
 	Image string `json:"image"`
+	// content is the digest of the content that is copied to /work; unset for a program whose image has its content.
+	// +optional
+	// +kubebuilder:validation:MaxLength=71
+	Content string `json:"content,omitempty"`
 	// contract is the version of the runner contract.
 	// +required
 	// +kubebuilder:validation:MaxLength=16

@@ -186,15 +186,24 @@ type JobTemplateBuild struct {
 	Outputs *runtime.RawExtension `json:"outputs,omitempty"`
 }
 
-// JobTemplateSource names the source of content.
+// JobTemplateSource names the source of content: a repository, or content that a person pushes. Without both, no content
+// was pushed yet.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.reference) || !has(self.digest)",message="keep one of reference and digest"
 type JobTemplateSource struct {
 	// reference is git+https://HOST/REPOSITORY@COMMIT, or with a branch or tag in place of the commit, whose moves make new
-	// versions. #folder=PATH names a folder of it.
-	// +required
+	// versions. #folder=PATH names a folder of it. Unset is for content that is pushed.
+	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=2048
 	// +kubebuilder:validation:Pattern=`^git\+https?://`
-	Reference string `json:"reference"`
+	Reference string `json:"reference,omitempty"`
+	// digest is that of content which was pushed with `orcon job template push`, or will be; unset for a repository, or before
+	// the first push.
+	// +optional
+	// +kubebuilder:validation:MaxLength=71
+	// +kubebuilder:validation:Pattern=`^sha256:[0-9a-f]{64}$`
+	Digest string `json:"digest,omitempty"`
 	// interval is how often a branch or tag is looked up, from 10s to 24h; unset is 5m.
 	// +optional
 	// +kubebuilder:validation:Type=string
@@ -213,7 +222,7 @@ type JobTemplateStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Version string `json:"version,omitempty"`
-	// source is the reference that the version was made from, with its commit.
+	// source is the origin of the version's content: the reference with its commit, or the digest of pushed content.
 	// +optional
 	// +kubebuilder:validation:MaxLength=2200
 	Source string `json:"source,omitempty"`

@@ -32,6 +32,10 @@ type JobTemplateType struct {
 type JobTemplateTypeSpec struct {
 	JobProgram `json:",inline"`
 
+	// mode is Image for templates whose content becomes a layer over the image, in an image of each version (default), and
+	// AdHoc for those whose content is copied to /work of each run: no image is built, and no registry is needed.
+	// +optional
+	Mode JobTypeMode `json:"mode,omitempty"`
 	// path is the folder of the image that content is laid into; unset is /work, the working directory.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512

@@ -38,6 +38,11 @@ type JobTemplateVersion struct {
 type JobTemplateVersionSpec struct {
 	JobProgram `json:",inline"`
 
+	// content is the digest of content that is copied to /work of each run; unset for a program whose image has it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=71
+	// +kubebuilder:validation:Pattern=`^sha256:[0-9a-f]{64}$`
+	Content string `json:"content,omitempty"`
 	// fixed has the values of parameters that no JobWorkspace gives; unset for none.
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
@@ -75,7 +80,7 @@ type JobVersionOrigin struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=71
 	Content string `json:"content"`
-	// source is where the content came from, with its commit.
+	// source is where the content came from: the reference with its commit, or the digest of pushed content.
 	// +required
 	// +kubebuilder:validation:MaxLength=2200
 	Source string `json:"source"`

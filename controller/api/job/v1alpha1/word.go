@@ -23,6 +23,17 @@ const (
 	TypeAnsible  JobToolType = "Ansible"
 )
 
+// JobTypeMode tells how content reaches the runs of a template.
+//
+// +kubebuilder:validation:Enum=Image;AdHoc
+type JobTypeMode string
+
+// The modes.
+const (
+	ModeImage JobTypeMode = "Image"
+	ModeAdHoc JobTypeMode = "AdHoc"
+)
+
 // JobOutcome tells what became of the state at the end of a hold.
 //
 // +kubebuilder:validation:Enum=None;Unchanged;Committed;Orphaned;Failed;Unknown

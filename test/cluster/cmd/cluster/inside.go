@@ -85,7 +85,8 @@ func newLoad() *cobra.Command {
 		Short: "Load images into the nodes, for pods to use without pulling",
 		Long: `load imports image archives, OCI or docker, into the containerd of each node. A pod names
 the image as the archive does, for instance localhost/agent:dev, and must not
-have imagePullPolicy: Always. There is no registry to pull from.`,
+have imagePullPolicy: Always. Nodes pull only from registries of the host that
+their folder registries names.`,
 		Example: `  cluster load agent.tar controller.tar`,
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {

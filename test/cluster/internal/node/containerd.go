@@ -72,7 +72,10 @@ disabled_plugins = ["io.containerd.snapshotter.v1.btrfs", "io.containerd.snapsho
   [plugins."io.containerd.grpc.v1.cri".cni]
     bin_dir = %[5]q
     conf_dir = %[6]q
-`, p.folder().Path("containerd"), socket(p.folder()), pauseImage, p.snapshotter(), pluginFolder, p.folder().Path("cni"))
+  [plugins."io.containerd.grpc.v1.cri".registry]
+    config_path = %[7]q
+`, p.folder().Path("containerd"), socket(p.folder()), pauseImage, p.snapshotter(), pluginFolder, p.folder().Path("cni"),
+		p.folder().Path("registries"))
 }
 
 // networkConfiguration gives each pod a cable to the node rather than a place

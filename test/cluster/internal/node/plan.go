@@ -107,7 +107,7 @@ func (p Plan) Component(kind string) string {
 func (p Plan) kubeconfig(component string) string { return p.folder().PKI(component + ".kubeconfig") }
 
 func (p Plan) makeFolders() error {
-	folders := []string{"pki", "logs", "cni", "cni-state", "containerd", "kubelet", "pods", "volume-plugins"}
+	folders := []string{"pki", "logs", "cni", "cni-state", "containerd", "kubelet", "pods", "volume-plugins", "registries"}
 	for _, folder := range folders {
 		if err := os.MkdirAll(p.folder().Path(folder), 0o755); err != nil {
 			return fmt.Errorf("cannot make folder of the node: %w", err)
