@@ -2,9 +2,12 @@ package job
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -12,6 +15,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
 )
 
 // ending ends Runs.
@@ -34,7 +38,7 @@ func (l ending) end(ctx context.Context) error {
 				return err
 			}
 		}
-		if err := l.publishEnd(ctx, e, s); err != nil {
+		if err := l.conclude(ctx, e, s); err != nil {
 			return err
 		}
 	}
@@ -46,8 +50,33 @@ func (l ending) refuse(ctx context.Context, e *execution, reason error) error {
 	if err := l.current(ctx); err != nil {
 		return err
 	}
-	return l.publishEnd(ctx, e, run.Refused(reason))
+	return l.conclude(ctx, e, l.refusal(e, reason))
 }
+
+// refusal returns the end of a Run that waits and can never start. One whose plan is void has another Run plan again.
+func (l *look) refusal(e *execution, reason error) run.Status {
+	if errors.Is(reason, workspace.ErrVoid) {
+		return run.PlanChanged(reason, replanner(e.JobRun))
+	}
+	return run.Refused(reason)
+}
+
+// conclude stores the end of a Run, after the Run that plans again for one whose plan is void.
+func (l ending) conclude(ctx context.Context, e *execution, s run.Status) error {
+	if s.Reason == run.ReasonPlanChanged {
+		o := &v1alpha1.JobRun{
+			ObjectMeta: metav1.ObjectMeta{Namespace: l.name.Namespace, Name: replanner(e.JobRun)},
+			Spec:       v1alpha1.JobRunSpec{Workspace: l.name.Name, Action: run.Planner(e.Spec.Action)},
+		}
+		if err := l.Client.Create(ctx, o); err != nil && !apierrors.IsAlreadyExists(err) {
+			return fmt.Errorf("cannot make the JobRun that plans again: %w", err)
+		}
+	}
+	return l.publishEnd(ctx, e, s)
+}
+
+// replanner returns the name of the Run that plans again in place of one whose plan is void.
+func replanner(o *v1alpha1.JobRun) string { return fmt.Sprintf("%s-%.6s", o.Spec.Workspace, o.UID) }
 
 // current returns an error if the Workspace has changed: a Run that seems to wait may have the lock by now, and an end is
 // final.

@@ -74,6 +74,9 @@ type Hold struct {
 	Environment []string
 	// LogsFence is that of the run whose log files are restored; 0 for none.
 	LogsFence int64
+	// Plan is the plan that the template applies; nil for none. Plans reports that it may leave one.
+	Plan  *State
+	Plans bool
 	// Exclusive runs go on where their renewals are not acknowledged: they are never taken over because time passed.
 	Exclusive bool
 	// Lost is how long after its last acknowledged renewal a run that is not exclusive is stopped.
@@ -113,6 +116,8 @@ type End struct {
 	Base int64
 	// State is set where one is stored.
 	State *State
+	// Plan is set where the template left a plan.
+	Plan *State
 	// Process is how the template ended.
 	Process exchange.Ended
 	// Outputs are those that the template wrote: JSON, "" for none.

@@ -76,6 +76,11 @@ func environment(a attempt, at executor.Attempt) []string {
 		contract.VariableParameters: filepath.Join(a.path(stateName), contract.ParametersFile),
 		contract.VariableOutputs:    filepath.Join(a.path(stateName), contract.OutputsFile),
 	})
+	for _, name := range []string{contract.VariablePlan, contract.VariableApproved} {
+		if all[name] != "" {
+			all[name] = filepath.Join(a.path(stateName), contract.PlanFolder)
+		}
+	}
 	var list []string
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		list = append(list, name+"="+all[name])

@@ -36,6 +36,9 @@ type Hold struct {
 	Exclusive   bool     `json:"exclusive"`
 	// LogsFence is that of the run whose log files are restored; 0 for none.
 	LogsFence int64 `json:"logsFence,omitempty"`
+	// Plan is the plan that is applied; none for a run that applies none. Plans reports that the run may leave one.
+	Plan  *State `json:"plan,omitempty"`
+	Plans bool   `json:"plans,omitempty"`
 	// LostSeconds and GraceSeconds are the times of the hold.
 	LostSeconds  float64 `json:"lostSeconds"`
 	GraceSeconds float64 `json:"graceSeconds"`
@@ -79,6 +82,8 @@ type End struct {
 	Base    int64  `json:"base"`
 	Outcome string `json:"outcome"`
 	State   *State `json:"state,omitempty"`
+	// Plan is the plan that the process left; none for none.
+	Plan *State `json:"plan,omitempty"`
 	// Code and Cause tell how the process ended.
 	Code    int    `json:"code"`
 	Cause   string `json:"cause,omitempty"`

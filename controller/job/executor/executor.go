@@ -47,6 +47,7 @@ func (a Attempt) Environment() map[string]string {
 	maps.Copy(all, a.Input.Env)
 	for _, one := range contract.Environment(contract.Run{
 		Namespace: a.Namespace, Workspace: a.Workspace, Name: a.Run, Action: a.Input.Action, Type: string(a.Input.Type), Attempt: a.Number,
+		Plans: a.Input.Plans(), Applies: a.Input.Plan != "",
 	}) {
 		name, value, _ := strings.Cut(one, "=")
 		all[name] = value

@@ -361,7 +361,7 @@ func TestDiscovery(t *testing.T) {
 		assert.NotEmpty(t, one.Kind)
 		verbs[one.Name] = strings.Join(one.Verbs, " ")
 	}
-	assert.Equal(t, map[string]string{"jobruns/log": "get", "jobworkspaces/runs": "get", "jobworkspaces/state": "get update", "jobworkspaces/decision": "create"}, verbs)
+	assert.Equal(t, map[string]string{"jobruns/log": "get", "jobruns/plan": "get", "jobworkspaces/runs": "get", "jobworkspaces/state": "get update", "jobworkspaces/decision": "create"}, verbs)
 	code, _ := b.send(t, request{path: "/openapi/v2"})
 	assert.Equal(t, http.StatusNotFound, code, "the API server takes it for an API without schemas")
 }

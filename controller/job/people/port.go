@@ -87,4 +87,5 @@ const (
 	StatePushed  DeedKind = "StatePushed"
 	StateAdopted DeedKind = "StateAdopted"
 	StateRead    DeedKind = "StateRead"
+	PlanRead     DeedKind = "PlanRead"
 )

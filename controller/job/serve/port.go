@@ -45,6 +45,8 @@ type Run struct {
 	Environment []string
 	// RestoreLogs has the log files of the last run restored.
 	RestoreLogs bool
+	// Plans is the digest of its input if it may leave a plan, Plan that of the plan that it applies; "" for none.
+	Plans, Plan string
 	// Cancel is set by a cancel or a timeout, and never taken back.
 	Cancel bool
 }

@@ -31,6 +31,10 @@ type Input struct {
 	Secrets []SecretFile `json:"secrets,omitempty"`
 	// Destroy is the command of action destroy, for the deletion of the Workspace; it is empty if there is none.
 	Destroy Action `json:"destroy"`
+	// Planned is the command of the action that the action plans; it is empty for an action that plans none.
+	Planned Action `json:"planned,omitzero"`
+	// Plan is the digest of the plan that is applied; "" for none.
+	Plan string `json:"plan,omitempty"`
 }
 
 // Files tells which files of a run are kept, and which come back.
@@ -59,6 +63,7 @@ func (i Input) Undo() (Input, error) {
 		return Input{}, errors.New("the template of the last run has no action destroy: set spec.deletionPolicy of the JobWorkspace to Retain")
 	}
 	i.Action, i.Entrypoint, i.Args = Destroy, i.Destroy.Entrypoint, i.Destroy.Args
+	i.Planned, i.Plan = Action{}, ""
 	return i, nil
 }
 

@@ -81,6 +81,12 @@ type JobWorkspaceSpec struct {
 	// +optional
 	// +kubebuilder:validation:Enum=Queue;Reject;SupersedeQueued
 	Concurrency string `json:"concurrency,omitempty"`
+	// approval is Plan for runs whose changes a person approves: an action other than plan, plan-NAME and check runs only to
+	// apply a plan that a JobApproval names. None (default) runs each action at once. The deletion of the JobWorkspace needs
+	// no approval.
+	// +optional
+	// +kubebuilder:validation:Enum=None;Plan
+	Approval string `json:"approval,omitempty"`
 	// lostAfter is how long a run may send no renewal before it counts as lost, from 1s to 1h; unset is 60s.
 	// +optional
 	// +kubebuilder:validation:Type=string
@@ -164,6 +170,9 @@ type JobSecret struct {
 	Key string `json:"key"`
 }
 
+// ApprovalPlan is the approval of a JobWorkspace whose changes are planned and approved.
+const ApprovalPlan = "Plan"
+
 // DeletionPolicyDestroy is the deletionPolicy by which the deletion of a JobWorkspace runs action destroy.
 const DeletionPolicyDestroy = "Destroy"
 
@@ -196,6 +205,30 @@ type JobWorkspaceState struct {
 	// lastEnd is the end of the last run; unset before the first one.
 	// +optional
 	LastEnd *JobEnd `json:"lastEnd,omitempty"`
+	// plan is the newest plan that a run has left; unset for none.
+	// +optional
+	Plan *JobPlan `json:"plan,omitempty"`
+}
+
+// JobPlan is what a run left to be applied, once a person has approved it.
+type JobPlan struct {
+	// run is the JobRun that made it.
+	// +required
+	Run JobHolder `json:"run"`
+	// archive is the stored plan.
+	// +required
+	Archive JobArchive `json:"archive"`
+	// input is the digest of the input that it was made with.
+	// +required
+	// +kubebuilder:validation:MaxLength=71
+	Input string `json:"input"`
+	// generation is the number of the state that it is for; unset is the empty one.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Generation int64 `json:"generation,omitempty"`
+	// applied is the JobRun that was admitted to apply it; unset for none.
+	// +optional
+	Applied *JobHolder `json:"applied,omitempty"`
 }
 
 // JobHolder identifies the holder of a lock.
