@@ -52,6 +52,7 @@ var mayImport = map[string]string{
 	"domain/identity":             "",
 	"domain/job":                  "domain/spelling",
 	"domain/job/approval":         "domain/condition domain/job/workspace",
+	"domain/job/check":            "domain/condition domain/job domain/job/workspace github.com/robfig/cron/v3",
 	"domain/job/log":              "",
 	"domain/job/retention":        "domain/job/workspace",
 	"domain/job/run":              "github.com/santhosh-tekuri/jsonschema/v6 domain/condition domain/job domain/job/tooltype domain/job/workspace domain/spelling",

@@ -226,6 +226,14 @@ func (w *world) plans() {
 	w.phase(w.begin("network", "plan-destroy"), "Succeeded")
 	gone := w.approved(w.field("jobworkspace/network", "{.state.plan.run.name}"), approver, "2 to destroy", "Succeeded")
 	assert.Contains(w.t, w.logOf(gone), "Apply complete! Resources: 0 added, 0 changed, 2 destroyed.")
+	w.kubectl("patch", "jobworkspace", "network", "--type=merge", "-p", `{"spec":{"check":{"schedule":"@every 1m"}}}`)
+	w.eventually(func() string { // what was destroyed is still asked for
+		if now := w.field("jobworkspace/network", "{.status.conditions[?(@.type=='Drifted')].status}"); now != "True" {
+			return "Drifted is " + now + ": " + w.field("jobworkspace/network", "{.status.conditions[?(@.type=='Drifted')].message}")
+		}
+		return ""
+	})
+	w.kubectl("patch", "jobworkspace", "network", "--type=merge", "-p", `{"spec":{"check":null}}`)
 }
 
 // as returns the same world by the account of the namespace.

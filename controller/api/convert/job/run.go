@@ -171,11 +171,13 @@ func SetInput(o *v1alpha1.JobRun, i run.Input) error {
 	return nil
 }
 
-// SetStanding writes what is derived of a Workspace into its status.
-func SetStanding(o *v1alpha1.JobWorkspace, w workspace.Workspace, e workspace.Extent, queued int, now time.Time) {
+// SetStanding writes what is derived of a Workspace into its status, with its conditions.
+func SetStanding(
+	o *v1alpha1.JobWorkspace, w workspace.Workspace, e workspace.Extent, queued int, conditions []condition.Condition, now time.Time,
+) {
 	o.Status.ObservedGeneration = o.Generation
 	o.Status.Phase, o.Status.QueuedRuns = string(w.Phase(e)), value.FromInt(queued)
-	o.Status.Conditions = value.SetConditions(o.Status.Conditions, workspace.Conditions(w, e), o.Generation, now)
+	o.Status.Conditions = value.SetConditions(o.Status.Conditions, conditions, o.Generation, now)
 }
 
 // phases returns the phases with which a Run may end.

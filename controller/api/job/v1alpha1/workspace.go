@@ -87,6 +87,10 @@ type JobWorkspaceSpec struct {
 	// +optional
 	// +kubebuilder:validation:Enum=None;Plan
 	Approval string `json:"approval,omitempty"`
+	// check has action check of the template run by a schedule: condition Drifted shows what the last one found; unset for
+	// no schedule.
+	// +optional
+	Check *JobCheck `json:"check,omitempty"`
 	// lostAfter is how long a run may send no renewal before it counts as lost, from 1s to 1h; unset is 60s.
 	// +optional
 	// +kubebuilder:validation:Type=string
@@ -118,6 +122,16 @@ type JobWorkspaceSpec struct {
 	// +optional
 	// +kubebuilder:validation:Enum=Retain;Destroy
 	DeletionPolicy string `json:"deletionPolicy,omitempty"`
+}
+
+// JobCheck tells when a JobWorkspace is checked. The check ends with exit code 2 if what is there differs from the state.
+type JobCheck struct {
+	// schedule is when a check is made, as the five fields of cron in UTC, or @daily, @every 6h and the like, at least a
+	// minute apart. A check that was missed is made up for once.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=100
+	Schedule string `json:"schedule"`
 }
 
 // JobStatePolicy tells how states are stored.
