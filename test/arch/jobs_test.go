@@ -35,9 +35,9 @@ func TestStateOfRunsIsProtected(t *testing.T) {
 	bindings := objects[admissionv1.ValidatingAdmissionPolicyBinding](t, all, "ValidatingAdmissionPolicyBinding")
 	require.Len(t, policies, 3)
 	require.Len(t, bindings, 3)
-	assert.ElementsMatch(t, stateful, policies[0].Spec.MatchConstraints.ResourceRules[0].Resources)
-	assert.Equal(t, []string{"jobtemplateversions"}, policies[1].Spec.MatchConstraints.ResourceRules[0].Resources)
-	assert.Equal(t, []string{"jobapprovals"}, policies[2].Spec.MatchConstraints.ResourceRules[0].Resources)
+	assert.Equal(t, []string{"jobapprovals"}, policies[0].Spec.MatchConstraints.ResourceRules[0].Resources)
+	assert.ElementsMatch(t, stateful, policies[1].Spec.MatchConstraints.ResourceRules[0].Resources)
+	assert.Equal(t, []string{"jobtemplateversions"}, policies[2].Spec.MatchConstraints.ResourceRules[0].Resources)
 	for i, binding := range bindings {
 		assert.Equal(t, policies[i].Name, binding.Spec.PolicyName)
 		assert.Equal(t, []admissionv1.ValidationAction{admissionv1.Deny}, binding.Spec.ValidationActions)

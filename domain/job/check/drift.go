@@ -38,7 +38,7 @@ func (l Last) Condition(w workspace.Workspace) condition.Condition {
 	case l.Run == "":
 		return no(Unchecked, "no check has ended yet")
 	case l.Fence == 0:
-		return no(Failed, "JobRun %s did not run, so that nothing is known: `kubectl get jobrun %s` shows why", l.Run, l.Run)
+		return no(Failed, "JobRun %s did not run, so that nothing is known: its status shows why", l.Run)
 	case w.State.Fence > l.Fence:
 		return no(Unchecked, "the state has changed since JobRun %s checked: the next check compares it again", l.Run)
 	case l.Exit == job.Exit{Code: drift}:
