@@ -99,7 +99,7 @@ func newController(ctx context.Context, cfg *rest.Config, s settings) (*controll
 func (c *controller) addReconciler() error {
 	begun := time.Now()
 	r := &job.Reconciler{
-		Ready:  c.ready,
+		Ready: c.ready, Most: c.most,
 		Client: c.manager.GetClient(), Reader: c.manager.GetAPIReader(), Executor: c.executor, Store: c.blobs, Signs: c.renewals,
 		Events: c.manager.GetEventRecorder(name), Now: time.Now, Clock: func() time.Duration { return time.Since(begun) }, Home: c.namespace,
 	}
