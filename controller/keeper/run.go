@@ -257,6 +257,10 @@ func (r *run) look(hurried bool) (*exchange.Ended, error) {
 	if err != nil {
 		return nil, err
 	}
+	held, err := r.Exchange.ReadHeld()
+	if err == nil && held != nil {
+		r.delay.hold(*held)
+	}
 	ended, err := r.Exchange.ReadEnded()
 	if err != nil || ended != nil || alive {
 		return ended, err

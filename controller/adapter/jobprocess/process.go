@@ -59,6 +59,7 @@ func (m *Machine) startShim(a attempt, at executor.Attempt) error {
 	}
 	args := []string{
 		"--exchange", a.path(exchangeName), "--work", a.path(workName), "--state", a.path(stateName), "--grace", at.Timing.Grace.String(),
+		"--hold", at.Hold.String(),
 	}
 	for _, pattern := range at.Input.Rescue {
 		args = append(args, "--rescue", pattern)

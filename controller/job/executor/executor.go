@@ -37,7 +37,9 @@ type Attempt struct {
 	Fence     int64
 	Input     run.Input
 	Timing    job.Timing
-	Settings  Settings
+	// Hold is how long the container is kept if the process fails; 0 for not at all.
+	Hold     time.Duration
+	Settings Settings
 }
 
 // Environment returns the variables of the process by name: those of the frozen input, and those of the contract, which

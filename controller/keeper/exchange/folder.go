@@ -42,6 +42,14 @@ type Stop struct {
 	Reason string `json:"reason"`
 }
 
+// Held reports that a process has failed, and that its container is held before its end is reported.
+type Held struct {
+	// Code is the exit code of the process.
+	Code int `json:"code"`
+	// For is how long it is held.
+	For time.Duration `json:"for"`
+}
+
 // Ended reports how the process ended.
 type Ended struct {
 	// Code is the exit code of the container, by the contract.
@@ -66,6 +74,7 @@ const (
 	startedName = "started"
 	stopName    = "stop"
 	endedName   = "ended"
+	heldName    = "held"
 	outcomeName = "outcome"
 	renewedName = "renewed"
 	shimLock    = "shim.lock"
@@ -82,6 +91,12 @@ func (f Folder) WriteStarted() error { return write(f, startedName, Started{}) }
 
 // WriteStop writes Stop.
 func (f Folder) WriteStop(s Stop) error { return write(f, stopName, s) }
+
+// WriteHeld writes Held.
+func (f Folder) WriteHeld(h Held) error { return write(f, heldName, h) }
+
+// ReadHeld reads Held.
+func (f Folder) ReadHeld() (*Held, error) { return read[Held](f, heldName) }
 
 // WriteEnded writes Ended.
 func (f Folder) WriteEnded(e Ended) error { return write(f, endedName, e) }

@@ -25,6 +25,14 @@ func ToTerms(spec v1alpha1.JobWorkspaceSpec, safety job.Safety) workspace.Terms 
 	return workspace.Terms{Safety: safety, Timing: timing, Keep: int(spec.KeepGenerations)}
 }
 
+// ToHold returns how long the container of a run that has failed is kept; 0 for not at all.
+func ToHold(spec v1alpha1.JobWorkspaceSpec) time.Duration {
+	if spec.HoldOnFailure == nil {
+		return 0
+	}
+	return spec.HoldOnFailure.Duration
+}
+
 // ToConcurrency returns what happens to a Run that is created beside another one.
 func ToConcurrency(spec v1alpha1.JobWorkspaceSpec) job.Concurrency {
 	return cmp.Or(job.Concurrency(spec.Concurrency), job.Queue)

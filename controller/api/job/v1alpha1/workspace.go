@@ -105,6 +105,15 @@ type JobWorkspaceSpec struct {
 	// +kubebuilder:validation:Pattern=`^([0-9]{1,6}(\.[0-9]{1,6})?(ns|us|µs|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) <= duration('1h')",message="use at most 1h"
 	CancelGracePeriod *metav1.Duration `json:"cancelGracePeriod,omitempty"`
+	// holdOnFailure is how long the container of a run is kept if its program fails, from 1m to 24h, so that it can be looked
+	// at by kubectl exec; unset is not at all. The run keeps the lock until then, and the state that is left is captured. A
+	// cancel ends it.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=16
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,6}(\.[0-9]{1,6})?(ns|us|µs|ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('24h')",message="1m to 24h"
+	HoldOnFailure *metav1.Duration `json:"holdOnFailure,omitempty"`
 	// keepGenerations is how many earlier generations of the state are kept, from 1 to 100; unset is 20.
 	// +optional
 	// +kubebuilder:validation:Minimum=1

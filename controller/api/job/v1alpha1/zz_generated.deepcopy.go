@@ -1212,6 +1212,11 @@ func (in *JobWorkspaceSpec) DeepCopyInto(out *JobWorkspaceSpec) {
 		*out = new(v1.Duration)
 		**out = **in
 	}
+	if in.HoldOnFailure != nil {
+		in, out := &in.HoldOnFailure, &out.HoldOnFailure
+		*out = new(v1.Duration)
+		**out = **in
+	}
 	if in.State != nil {
 		in, out := &in.State, &out.State
 		*out = new(JobStatePolicy)
