@@ -83,7 +83,8 @@ func newController(ctx context.Context, cfg *rest.Config, s settings) (*controll
 		Runner: kubejob.Runner{Image: s.runnerImage, PullPolicy: corev1.PullIfNotPresent, Address: s.address},
 	}
 	c.renewals = signs{jobs.Renewals{Live: c.manager.GetAPIReader(), Writer: c.manager.GetClient(), Namespace: s.namespace}}
-	err = errors.Join(c.addReconciler(), c.addApprovals(), c.addBuilder(), c.manager.Add(c.source), c.manager.Add(c.trust), c.manager.Add(c.server()),
+	err = errors.Join(c.addReconciler(), c.addApprovals(), c.addBuilder(),
+		c.manager.Add(c.source), c.manager.Add(c.trust), c.manager.Add(c.server()),
 		c.manager.Add(manager.RunnableFunc(c.shrink)),
 		c.manager.Add(every(sweepEvery, func(ctx context.Context) error { return c.renewals.Sweep(ctx, time.Now()) })),
 		c.manager.Add(every(collectEvery, c.collector().Collect)),

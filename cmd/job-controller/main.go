@@ -118,7 +118,7 @@ func (s *settings) define(flags *flag.FlagSet) {
 	flags.StringVar(&s.runnerImage, "runnerImage", "", "image of job-runner, which is in each pod of a run; required")
 	flags.StringVar(&s.address, "address", "", "URL by which pods reach the jobs API; unset is that of the Service "+name)
 	flags.IntVar(&s.most.Installation, "maxRuns", 0, "number of runs that hold a lock at the same time, in all namespaces; 0 for no limit")
-	flags.IntVar(&s.most.Namespace, "maxRunsPerNamespace", 0, "number of runs that hold a lock at the same time in a namespace; 0 for no limit")
+	flags.IntVar(&s.most.Namespace, "maxRunsPerNamespace", 0, "number of those in one namespace; 0 for no limit")
 	flags.StringVar(&s.received, "received", os.TempDir(), "folder of states that are being received: four at once, of up to 512 MiB each")
 	s.serving.define(flags)
 	s.store.define(flags)

@@ -37,7 +37,7 @@ func runShim(ctx context.Context, args []string, out io.Writer) (int, error) {
 	}
 	s := shim.Shim{
 		Exchange: exchange.Folder(*folder), Command: flags.Args(), Folder: *work, Grace: *grace, Patience: *patience, Rescue: rescue,
-		Hold: shim.Hold{For: *hold}, Clock: keeper.BootTime,
+		Failure: shim.Failure{Hold: *hold}, Clock: keeper.BootTime,
 	}
 	if *backend != "" {
 		listener, err := shim.Forward(ctx, s.Exchange, *backend)

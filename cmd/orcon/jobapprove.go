@@ -49,17 +49,17 @@ Exit codes: 0 printed, 2 the command failed.`,
 }
 
 // plan reads the plan of the JobRun.
-func (t jobTarget) plan(c *cobra.Command) (people.Plan, error) {
+func (t jobTarget) plan(c *cobra.Command) (people.RunPlan, error) {
 	request, err := t.request("GET", people.Runs, people.Plans, false)
 	if err != nil {
-		return people.Plan{}, err
+		return people.RunPlan{}, err
 	}
-	var p people.Plan
+	var p people.RunPlan
 	return p, answer(request.Do(c.Context()), &p)
 }
 
 // printJobPlan prints a plan.
-func printJobPlan(s screen, p people.Plan) error {
+func printJobPlan(s screen, p people.RunPlan) error {
 	text := p.Text
 	if text == "" {
 		text = fmt.Sprintf("the template wrote no text of the plan: orcon job logs %s -n %s has its output\n", p.Run, p.Namespace)
@@ -143,7 +143,7 @@ func (o *jobApproveOptions) run(c *cobra.Command, name string) error {
 }
 
 // approve creates the approval of a plan.
-func (t jobTarget) approve(c *cobra.Command, p people.Plan) error {
+func (t jobTarget) approve(c *cobra.Command, p people.RunPlan) error {
 	me, err := whoami(c.Context(), t.kinds)
 	if err != nil {
 		return err
@@ -155,7 +155,8 @@ func (t jobTarget) approve(c *cobra.Command, p people.Plan) error {
 	if err := t.kinds.Create(c.Context(), a); err != nil {
 		return fmt.Errorf("cannot approve the plan of JobRun %s: %w", t, err)
 	}
-	_, err = fmt.Fprintf(c.OutOrStdout(), "%s approves plan %s of JobRun %s: JobApproval %s; orcon job runs %s -n %s shows the JobRun that applies it\n",
+	_, err = fmt.Fprintf(c.OutOrStdout(), "%s approves plan %s of JobRun %s: JobApproval %s; "+
+		"orcon job runs %s -n %s shows the JobRun that applies it\n",
 		me, approval.Short(p.Digest), t, a.Name, p.Workspace, t.namespace)
 	return err
 }

@@ -72,7 +72,9 @@ func (l admission) acquire(ctx context.Context, e *execution) error {
 	}
 	w := l.w
 	w.Terms.Safety = input.Safety
-	next, err := w.Acquire(workspace.Admission{Run: convert.ToRun(e.JobRun), Published: published, Plan: input.Plan, Extent: extent, Now: l.Now()})
+	next, err := w.Acquire(workspace.Admission{
+		Run: convert.ToRun(e.JobRun), Published: published, Plan: input.Plan, Extent: extent, Now: l.Now(),
+	})
 	if errors.Is(err, workspace.ErrVoid) || errors.Is(err, workspace.ErrReplaced) {
 		return ending(l).refuse(ctx, e, err)
 	}

@@ -88,7 +88,8 @@ func (l *look) step(ctx context.Context) error {
 		return err
 	}
 	for _, do := range []func(context.Context) error{
-		checking{l}.check, freezing{l}.freeze, freezing{l}.limit, ending{l}.end, holding{l}.hold, admission{l}.admit, admission{l}.forget, ending{l}.clear,
+		checking{l}.check, freezing{l}.freeze, freezing{l}.limit, ending{l}.end, holding{l}.hold, admission{l}.admit,
+		admission{l}.forget, ending{l}.clear,
 		publication{l}.publish, retaining{l}.prune,
 	} {
 		if err := do(ctx); err != nil {

@@ -85,7 +85,7 @@ func (b bench) keeperWith(ledger keeper.Ledger, blobs keeper.Blobs, terminate <-
 func beShim(b bench) int {
 	s := shim.Shim{
 		Exchange: b.exchange(), Command: []string{"/bin/sh", "-c", b.Script}, Folder: b.path("work"), Grace: 10 * time.Second,
-		Patience: b.Patience, Hold: shim.Hold{For: b.Hold}, Clock: keeper.BootTime,
+		Patience: b.Patience, Failure: shim.Failure{Hold: b.Hold}, Clock: keeper.BootTime,
 	}
 	code, err := s.Run(context.Background())
 	if err != nil {

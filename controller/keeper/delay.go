@@ -27,10 +27,10 @@ func (d *delay) of(what string, call func() error) func() error {
 }
 
 // hold notes that the container of a template that has failed is held.
-func (d *delay) hold(h exchange.Held) {
+func (d *delay) hold(h exchange.Failed) {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
-	d.why = fmt.Sprintf("it failed with exit code %d, and its container is held for %s: a cancel ends that", h.Code, h.For)
+	d.why = fmt.Sprintf("it failed with exit code %d, and its container is held for %s: a cancel ends that", h.Code, h.Hold)
 }
 
 // reason returns the reason; "" for none.

@@ -74,15 +74,21 @@ type Hold struct {
 	Environment []string
 	// LogsFence is that of the run whose log files are restored; 0 for none.
 	LogsFence int64
-	// Plan is the plan that the template applies; nil for none. Plans reports that it may leave one.
-	Plan  *State
-	Plans bool
+	Plans     Plans
 	// Exclusive runs go on where their renewals are not acknowledged: they are never taken over because time passed.
 	Exclusive bool
 	// Lost is how long after its last acknowledged renewal a run that is not exclusive is stopped.
 	Lost time.Duration
 	// Grace is the time between SIGTERM and SIGKILL.
 	Grace time.Duration
+}
+
+// Plans tell which part a run has in a plan.
+type Plans struct {
+	// Apply is the plan that the template applies; nil for none.
+	Apply *State
+	// Leave reports that the template may leave a plan.
+	Leave bool
 }
 
 // State is a stored state.

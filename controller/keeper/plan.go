@@ -19,16 +19,16 @@ func (p planning) folder() string { return filepath.Join(p.Settings.State, contr
 
 // prepare restores the plan that the template applies, or makes the folder for the one that it leaves.
 func (p planning) prepare(ctx context.Context) error {
-	if p.hold.Plan == nil && !p.hold.Plans {
+	if p.hold.Plans == (Plans{}) {
 		return nil
 	}
 	if err := os.Mkdir(p.folder(), 0o700); err != nil {
 		return fmt.Errorf("cannot make the folder of the plan: %w", err)
 	}
-	if p.hold.Plan == nil {
+	if p.hold.Plans.Apply == nil {
 		return nil
 	}
-	return p.fetch(ctx, *p.hold.Plan, p.folder())
+	return p.fetch(ctx, *p.hold.Plans.Apply, p.folder())
 }
 
 // errTornPlan is the error of a plan that something goes on to write.
@@ -36,7 +36,7 @@ var errTornPlan = errors.New("the plan changed while it was captured: a process 
 
 // keep adds the plan that the template left to an end. One that cannot be kept is none, and the message has the reason.
 func (p planning) keep(ctx context.Context, process exchange.Ended, e End) End {
-	if !p.hold.Plans || process.Code != contract.Success || process.Killed || !e.Outcome.Releases() {
+	if !p.hold.Plans.Leave || process.Code != contract.Success || process.Killed || !e.Outcome.Releases() {
 		return e
 	}
 	stored, err := p.store(ctx)

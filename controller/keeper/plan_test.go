@@ -36,7 +36,7 @@ func TestPlanIsLeft(t *testing.T) {
 			b := newBench(t, tc.script)
 			store := b.store(t)
 			m := &model{next: hold()}
-			m.next.Plans = tc.plans
+			m.next.Plans.Leave = tc.plans
 			_, err := b.run(t, m, store, nil)
 			require.NoError(t, err)
 			e := only(t, m)
@@ -58,7 +58,7 @@ func TestPlanIsApplied(t *testing.T) {
 	b := newBench(t, `test "$(cat $STATE/.orcon-plan/plan)" = saved && echo done > $STATE/done`)
 	store := b.store(t)
 	m := &model{next: hold()}
-	m.next.Plan = seed(t, store, contract.PlanFile, "saved")
+	m.next.Plans.Apply = seed(t, store, contract.PlanFile, "saved")
 	m.fence = 1
 	code, err := b.run(t, m, store, nil)
 	require.NoError(t, err)
@@ -71,8 +71,8 @@ func TestPlanIsApplied(t *testing.T) {
 
 	b = newBench(t, "true")
 	m = &model{next: hold()}
-	m.next.Plan = &keeper.State{Digest: "sha256:x", Size: 1 << 10}
-	m.next.Plan.Blob.Workspace, m.next.Plan.Blob.Fence, m.next.Plan.Blob.Name = "w", 1, "gone"
+	m.next.Plans.Apply = &keeper.State{Digest: "sha256:x", Size: 1 << 10}
+	m.next.Plans.Apply.Blob.Workspace, m.next.Plans.Apply.Blob.Fence, m.next.Plans.Apply.Blob.Name = "w", 1, "gone"
 	code, err = b.run(t, m, b.store(t), nil)
 	require.ErrorContains(t, err, "there is no such blob")
 	assert.Equal(t, contract.Refused, code)

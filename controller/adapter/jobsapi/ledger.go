@@ -21,7 +21,8 @@ func (c *Client) Claim(ctx context.Context, claimant keeper.Claimant) (keeper.Ho
 	hold := keeper.Hold{
 		Workspace: h.Workspace, Fence: h.Fence, Sequence: h.Sequence, Generation: h.Generation, Parameters: h.Parameters,
 		Environment: h.Environment, Exclusive: h.Exclusive, Lost: seconds(h.LostSeconds), Grace: seconds(h.GraceSeconds),
-		LogsFence: h.LogsFence, Base: storedOf(h.Workspace, h.Base), Plan: storedOf(h.Workspace, h.Plan), Plans: h.Plans,
+		LogsFence: h.LogsFence, Base: storedOf(h.Workspace, h.Base),
+		Plans: keeper.Plans{Apply: storedOf(h.Workspace, h.Plan), Leave: h.Plans},
 	}
 	return hold, nil
 }
@@ -54,7 +55,8 @@ func (c *Client) Checkpoint(ctx context.Context, h keeper.Holder, p keeper.Check
 func (c *Client) End(ctx context.Context, h keeper.Holder, e keeper.End) error {
 	exit := exitOf(e.Process)
 	return c.call(ctx, "end", runner.End{
-		Fence: h.Fence, Base: e.Base, Outcome: string(e.Outcome), State: stateOf(e.State), Plan: stateOf(e.Plan), Code: exit.Code, Cause: string(exit.Cause),
+		Fence: h.Fence, Base: e.Base, Outcome: string(e.Outcome), State: stateOf(e.State), Plan: stateOf(e.Plan),
+		Code: exit.Code, Cause: string(exit.Cause),
 		Outputs: e.Outputs, Message: cmp.Or(e.Message, e.Process.Message),
 	}, &runner.Ended{})
 }

@@ -156,20 +156,20 @@ const (
 	StoreIgnore = "store-ignore"
 )
 
-// Plan is the plan that a JobRun left.
-type Plan struct {
+// RunPlan is the plan that a JobRun left.
+type RunPlan struct {
 	metav1.TypeMeta `json:",inline"`
 
 	Namespace string `json:"namespace"`
 	// Run is the name of the JobRun, Workspace that of its JobWorkspace.
 	Run       string `json:"run"`
 	Workspace string `json:"workspace"`
-	// Digest is what a JobApproval names.
+	// Digest is the one that a JobApproval names.
 	Digest string `json:"digest"`
 	// Generation is the number of the state that the plan is for.
 	Generation int64 `json:"generation"`
 	// Obstacle tells why the plan cannot be applied; "" for one that can be.
 	Obstacle string `json:"obstacle,omitempty"`
-	// Text is what a person reads; "" if the template wrote none.
+	// Text describes the plan for persons; "" if the template wrote none.
 	Text string `json:"text"`
 }

@@ -14,7 +14,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
 )
 
-// maxPlanText is how many bytes of the text of a plan are shown. What is longer is refused: nobody approves a part.
+// maxPlanText is how many bytes of the text of a plan are shown. What is longer is refused: no part is approved.
 const maxPlanText = 4 << 20
 
 // plan sends the plan that a run has left. It may hold secrets, so that each read is recorded.
@@ -38,11 +38,11 @@ func (a *API) plan(w http.ResponseWriter, r *http.Request, c call) error {
 		return fmt.Errorf("cannot read the plan of JobRun %s: %w: it left none, or %s has made a newer one: `orcon job plan %s`",
 			c, ErrNotFound, p.Run, p.Run.Name)
 	}
-	shown := people.Plan{
+	shown := people.RunPlan{
 		TypeMeta: typeOf("JobRunPlan"), Namespace: c.namespace, Run: c.name, Digest: p.Digest, Generation: p.Generation,
 	}
 	_, shown.Workspace, _ = strings.Cut(of.Name, "/")
-	if err := of.Applicable(p.Digest, workspace.Run{}); err != nil {
+	if err := workspace.Applicable(of, p.Digest, workspace.Run{}); err != nil {
 		shown.Obstacle = err.Error()
 	}
 	if shown.Text, err = a.planText(r, p); err != nil {

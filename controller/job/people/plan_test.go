@@ -42,7 +42,7 @@ func TestPlan(t *testing.T) {
 	digest := b.planned(t, map[string]string{"plan": "binary", "plan.txt": "1 to add\n"})
 	code, text := b.readPlan(t)
 	require.Equal(t, http.StatusOK, code, text)
-	var got wire.Plan
+	var got wire.RunPlan
 	require.NoError(t, json.Unmarshal([]byte(text), &got))
 	assert.Equal(t, "JobRunPlan", got.Kind)
 	assert.Equal(t, []any{"ns", "deploy-1", "web", digest, "1 to add\n", ""}, []any{got.Namespace, got.Run, got.Workspace, got.Digest, got.Text, got.Obstacle})

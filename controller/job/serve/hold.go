@@ -108,7 +108,7 @@ func (a *API) plan(w workspace.Workspace, r Run) (*runner.State, error) {
 	if r.Plan == "" {
 		return nil, nil
 	}
-	if err := w.Applicable(r.Plan, w.Lock.Run); err != nil {
+	if err := workspace.Applicable(w, r.Plan, w.Lock.Run); err != nil {
 		return nil, fmt.Errorf("cannot start %s: %w", w.Lock.Run, err)
 	}
 	return a.stored(w.Plan.Blob)

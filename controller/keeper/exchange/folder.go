@@ -42,12 +42,12 @@ type Stop struct {
 	Reason string `json:"reason"`
 }
 
-// Held reports that a process has failed, and that its container is held before its end is reported.
-type Held struct {
+// Failed reports that a process has failed, and that its container is held before its end is reported.
+type Failed struct {
 	// Code is the exit code of the process.
 	Code int `json:"code"`
-	// For is how long it is held.
-	For time.Duration `json:"for"`
+	// Hold is how long it is held.
+	Hold time.Duration `json:"hold"`
 }
 
 // Ended reports how the process ended.
@@ -74,7 +74,7 @@ const (
 	startedName = "started"
 	stopName    = "stop"
 	endedName   = "ended"
-	heldName    = "held"
+	failedName  = "failed"
 	outcomeName = "outcome"
 	renewedName = "renewed"
 	shimLock    = "shim.lock"
@@ -92,11 +92,11 @@ func (f Folder) WriteStarted() error { return write(f, startedName, Started{}) }
 // WriteStop writes Stop.
 func (f Folder) WriteStop(s Stop) error { return write(f, stopName, s) }
 
-// WriteHeld writes Held.
-func (f Folder) WriteHeld(h Held) error { return write(f, heldName, h) }
+// WriteFailed writes Failed.
+func (f Folder) WriteFailed(e Failed) error { return write(f, failedName, e) }
 
-// ReadHeld reads Held.
-func (f Folder) ReadHeld() (*Held, error) { return read[Held](f, heldName) }
+// ReadFailed reads Failed.
+func (f Folder) ReadFailed() (*Failed, error) { return read[Failed](f, failedName) }
 
 // WriteEnded writes Ended.
 func (f Folder) WriteEnded(e Ended) error { return write(f, endedName, e) }

@@ -10,30 +10,33 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/exchange"
 )
 
-// Hold keeps the container of a template that has failed, so that a person can look into it. The run has not ended until
-// then: what the person leaves in the state is captured.
-type Hold struct {
-	// For is how long; 0 for not at all.
-	For time.Duration
+// Failure tells how a template that has failed is treated.
+type Failure struct {
+	// Hold is how long its container is held, so that a person can look into it; 0 for not at all. The run has not ended
+	// until then: what the person leaves in the state is captured.
+	Hold time.Duration
 
 	// ended is the end that is not reported yet; nil for none. until is when it is.
 	ended *exchange.Ended
 	until time.Time
 }
 
-// hold begins to hold the container of a template that has failed by itself, and reports whether it does.
-func (s *Shim) hold(e exchange.Ended) (bool, error) {
-	if s.Hold.For <= 0 || e.Code == 0 || e.Killed || s.halt.begun {
-		return false, nil
+// holding is the container of a template that has ended.
+type holding struct{ *Shim }
+
+// end reports the end of the template, or begins to hold the container of one that has failed by itself.
+func (s holding) end(e exchange.Ended) error {
+	if s.Failure.Hold <= 0 || e.Code == 0 || e.Killed || s.halt.begun {
+		return s.conclude(e)
 	}
-	glog.Infof("the template failed with exit code %d: its container is held for %s", e.Code, s.Hold.For)
-	s.Hold.ended, s.Hold.until = &e, time.Now().Add(s.Hold.For)
-	return true, s.Exchange.WriteHeld(exchange.Held{Code: e.Code, For: s.Hold.For})
+	glog.Infof("the template failed with exit code %d: its container is held for %s", e.Code, s.Failure.Hold)
+	s.Failure.ended, s.Failure.until = &e, time.Now().Add(s.Failure.Hold)
+	return s.Exchange.WriteFailed(exchange.Failed{Code: e.Code, Hold: s.Failure.Hold})
 }
 
 // release reports the end of a template whose container is held, once that is over: by time, by a cancel, or as the
 // container is stopped.
-func (s *Shim) release(received os.Signal) error {
+func (s holding) release(received os.Signal) error {
 	stop, err := s.Exchange.ReadStop()
 	if err == nil {
 		err = s.expire()
@@ -42,16 +45,16 @@ func (s *Shim) release(received os.Signal) error {
 		return err
 	}
 	stopped := stop != nil || s.halt.begun || received == syscall.SIGTERM || received == syscall.SIGINT
-	if !stopped && time.Now().Before(s.Hold.until) {
+	if !stopped && time.Now().Before(s.Failure.until) {
 		return nil
 	}
-	ended := *s.Hold.ended
-	s.Hold.ended = nil
+	ended := *s.Failure.ended
+	s.Failure.ended = nil
 	return s.conclude(ended)
 }
 
 // conclude reports the end of the template.
-func (s *Shim) conclude(e exchange.Ended) error {
+func (s holding) conclude(e exchange.Ended) error {
 	s.Rescue.save(s.Folder)
 	return s.Exchange.WriteEnded(e)
 }

@@ -31,8 +31,7 @@ type Shim struct {
 	Rescue Rescue
 	// Patience is how long an ended template waits for a keeper if none lives; 0 for as long as it takes.
 	Patience time.Duration
-	// Hold keeps the container of a template that has failed.
-	Hold Hold
+	Failure  Failure
 	// Clock returns the time since the machine started, as the keeper's does.
 	Clock func() time.Duration
 
@@ -122,8 +121,8 @@ func (s *Shim) recover() error {
 
 // step does what is due.
 func (s *Shim) step(received os.Signal) (code int, done bool, err error) {
-	if s.Hold.ended != nil {
-		return 0, false, s.release(received)
+	if s.Failure.ended != nil {
+		return 0, false, holding{s}.release(received)
 	}
 	if s.main != 0 {
 		if received == syscall.SIGTERM || received == syscall.SIGINT {
@@ -195,10 +194,7 @@ func (s *Shim) supervise() error {
 		e.Killed = e.Killed || status.Signal() == syscall.SIGKILL
 	}
 	s.main = 0
-	if held, err := s.hold(e); held || err != nil {
-		return err
-	}
-	return s.conclude(e)
+	return holding{s}.end(e)
 }
 
 // stop sends SIGTERM to the process group, and has it killed after the grace. Only the first call counts: a cancel is

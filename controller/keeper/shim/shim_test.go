@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 		s.Rescue = shim.Rescue{Patterns: []string{"*.tfstate", "*.rescue", "*/*.rescue"}, State: state}
 	}
 	if text := os.Getenv(holding); text != "" {
-		s.Hold.For, _ = time.ParseDuration(text)
+		s.Failure.Hold, _ = time.ParseDuration(text)
 	}
 	if text := os.Getenv(short); text != "" {
 		s.Patience = time.Second / 2

@@ -16,7 +16,7 @@ type Approval struct {
 	By string
 }
 
-// Subject is what an approval is judged by.
+// Subject has the facts by which an approval is judged.
 type Subject struct {
 	// Run is the Run that the approval names; the zero value if there is none.
 	Run workspace.Run
@@ -40,7 +40,7 @@ const (
 	OtherPlan Reason = "OtherPlan"
 )
 
-// Verdict is what an approval comes to.
+// Verdict tells what an approval comes to.
 type Verdict struct {
 	Reason  Reason
 	Message string
@@ -50,19 +50,21 @@ type Verdict struct {
 // another one made. One that led to a Run stays so.
 func (a Approval) Judge(s Subject) Verdict {
 	p := s.Workspace.Plan
-	err := s.Workspace.Applicable(a.Digest, workspace.Run{})
+	err := workspace.Applicable(s.Workspace, a.Digest, workspace.Run{})
 	switch {
 	case a.By != "":
 		return Verdict{Approved, fmt.Sprintf("JobRun %s applies the plan: `orcon job logs %s -f`", a.By, a.By)}
 	case s.Run.UID == "":
-		return Verdict{NoRun, fmt.Sprintf("there is no JobRun %s, so that its plan cannot be applied: `orcon job runs` lists those that there are", a.Run)}
+		return Verdict{NoRun, fmt.Sprintf("there is no JobRun %s, so that its plan cannot be applied: "+
+			"`orcon job runs` lists those that there are", a.Run)}
 	case !s.Ended:
 		return Verdict{NotPlanned, fmt.Sprintf("JobRun %s has not ended: the approval counts if it leaves plan %s", a.Run, Short(a.Digest))}
 	case p.Run != s.Run && p.Digest == a.Digest:
-		return Verdict{OtherPlan, fmt.Sprintf("plan %s is that of %s, not of JobRun %s: `orcon job approve %s`", Short(a.Digest), p.Run, a.Run, p.Run.Name)}
+		return Verdict{OtherPlan, fmt.Sprintf("plan %s is that of %s, not of JobRun %s: `orcon job approve %s`",
+			Short(a.Digest), p.Run, a.Run, p.Run.Name)}
 	case p.Run == s.Run && p.Digest != a.Digest:
-		return Verdict{OtherPlan, fmt.Sprintf("JobRun %s has left plan %s, not %s: look at it with `orcon job plan %s`, then `orcon job approve %s`",
-			a.Run, Short(p.Digest), Short(a.Digest), a.Run, a.Run)}
+		return Verdict{OtherPlan, fmt.Sprintf("JobRun %s has left plan %s, not %s: look at it with `orcon job plan %s`, "+
+			"then `orcon job approve %s`", a.Run, Short(p.Digest), Short(a.Digest), a.Run, a.Run)}
 	case err != nil && !errors.Is(err, workspace.ErrVoid):
 		return Verdict{OtherPlan, fmt.Sprintf("cannot apply plan %s of JobRun %s: %v", Short(a.Digest), a.Run, err)}
 	}

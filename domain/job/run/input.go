@@ -29,6 +29,11 @@ type Input struct {
 	Files
 	// Secrets have the names of secrets, and no values.
 	Secrets []SecretFile `json:"secrets,omitempty"`
+	Steps
+}
+
+// Steps link a Run with others of its Workspace.
+type Steps struct {
 	// Destroy is the command of action destroy, for the deletion of the Workspace; it is empty if there is none.
 	Destroy Action `json:"destroy"`
 	// Planned is the command of the action that the action plans; it is empty for an action that plans none.

@@ -51,7 +51,7 @@ func Unapproved(action, name string) error {
 // Plans reports whether a run with this input may leave a plan.
 func (i Input) Plans() bool { return len(i.Planned.Entrypoint) > 0 }
 
-// Application is what a Run that applies a plan is judged by.
+// Application has the facts by which a Run that applies a plan is judged.
 type Application struct {
 	// Plan is the name of the Run that made the plan, By the Run that applies it.
 	Plan string
@@ -69,17 +69,18 @@ type Application struct {
 func (a Application) Apply(w workspace.Workspace) (Input, error) {
 	cannot := fmt.Sprintf("cannot apply the plan of Run %s", a.Plan)
 	p := w.Plan
+	applicable := workspace.Applicable(w, p.Digest, a.By)
 	switch digest, err := a.Fresh.Digest(); {
 	case p.Run.Name != a.Plan && p.Digest != "":
 		return Input{}, fmt.Errorf("%s: %w: %s has made a newer one: `orcon job approve %s`", cannot, workspace.ErrReplaced, p.Run, p.Run.Name)
 	case p.Digest == "":
-		return Input{}, fmt.Errorf("%s: %w", cannot, w.Applicable("", a.By))
+		return Input{}, fmt.Errorf("%s: %w", cannot, applicable)
 	case !slices.Contains(a.Approved, p.Digest):
 		return Input{}, fmt.Errorf("%s: %w: `orcon job approve %s`", cannot, ErrUnapproved, a.Plan)
 	case err != nil:
 		return Input{}, fmt.Errorf("%s: %w", cannot, err)
-	case w.Applicable(p.Digest, a.By) != nil:
-		return Input{}, fmt.Errorf("%s: %w", cannot, w.Applicable(p.Digest, a.By))
+	case applicable != nil:
+		return Input{}, fmt.Errorf("%s: %w", cannot, applicable)
 	case digest != p.Input:
 		return Input{}, fmt.Errorf("%s: %w: template, parameters or secrets have changed since it was made", cannot, workspace.ErrVoid)
 	case Planned(a.Fresh.Action) != a.Action:

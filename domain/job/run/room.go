@@ -13,8 +13,8 @@ type Most struct {
 func (m Most) Room(all, namespace int) error {
 	switch {
 	case m.Namespace > 0 && namespace >= m.Namespace:
-		return fmt.Errorf("%d runs of the namespace are under way, as many as -maxRunsPerNamespace of the job controller permits: it waits for one of them",
-			namespace)
+		return fmt.Errorf("%d runs of the namespace are under way, as many as -maxRunsPerNamespace of the job controller permits: "+
+			"it waits for one of them", namespace)
 	case m.Installation > 0 && all >= m.Installation:
 		return fmt.Errorf("%d runs are under way, as many as -maxRuns of the job controller permits: it waits for one of them", all)
 	}

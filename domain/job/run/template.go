@@ -99,8 +99,7 @@ func (t TemplateVersion) Freeze(action string, parameters map[string]any) (Input
 	}
 	return Input{
 		Type: t.Type, Action: action, Safety: t.Safety, Image: t.Image, Entrypoint: a.Entrypoint, Args: a.Args, Contract: t.Contract,
-		Parameters: values, Env: t.Env, Destroy: t.Actions[Destroy],
-		Planned: t.Actions[Planned(action)],
+		Parameters: values, Env: t.Env, Steps: Steps{Destroy: t.Actions[Destroy], Planned: t.Actions[Planned(action)]},
 		Files: Files{
 			Exclude: with(t.Exclude, t.Type.Exclude()), Rescue: with(t.Rescue, t.Type.Rescue()), RestoreLogs: t.RestoreLogs,
 		},

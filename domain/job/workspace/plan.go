@@ -12,11 +12,11 @@ var (
 	ErrReplaced = errors.New("it is not the plan that waits")
 )
 
-// Plan is what a run left to be applied as it is, once a person has approved it. A Workspace has the newest one.
+// Plan is the archive that a run left to be applied as it is, once a person has approved it. A Workspace has the newest one.
 type Plan struct {
 	Blob
 
-	// Run made the plan, Input is the digest of what it was frozen to.
+	// Run made the plan, Input is the digest of its frozen input.
 	Run   Run
 	Input string
 	// Generation was the current one when the plan was stored.
@@ -27,7 +27,7 @@ type Plan struct {
 
 // Applicable returns why a Run may not apply the plan with a digest; nil if it may. A plan is applied once, and only to
 // the state that it was made for.
-func (w Workspace) Applicable(digest string, by Run) error {
+func Applicable(w Workspace, digest string, by Run) error {
 	p := w.Plan
 	switch {
 	case p.Digest == "":
@@ -48,7 +48,7 @@ func apply(w Workspace, digest string, by Run) (Workspace, error) {
 	if digest == "" {
 		return w, nil
 	}
-	if err := w.Applicable(digest, by); err != nil {
+	if err := Applicable(w, digest, by); err != nil {
 		return w, err
 	}
 	w.Plan.Applied = by

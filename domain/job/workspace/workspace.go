@@ -219,6 +219,7 @@ func committed(w Workspace, b Blob) bool {
 // Names reports whether the Workspace refers to a blob.
 func (w Workspace) Names(key string) bool {
 	is := func(b Blob) bool { return b.Key == key }
-	return is(w.State.Blob) || is(w.Checkpoint.Blob) || is(w.Plan.Blob) || slices.ContainsFunc(w.Kept, func(g Generation) bool { return is(g.Blob) }) ||
+	return is(w.State.Blob) || is(w.Checkpoint.Blob) || is(w.Plan.Blob) ||
+		slices.ContainsFunc(w.Kept, func(g Generation) bool { return is(g.Blob) }) ||
 		slices.ContainsFunc(w.Orphans, func(o Orphan) bool { return is(o.Blob) })
 }

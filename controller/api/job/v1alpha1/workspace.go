@@ -133,16 +133,6 @@ type JobWorkspaceSpec struct {
 	DeletionPolicy string `json:"deletionPolicy,omitempty"`
 }
 
-// JobCheck tells when a JobWorkspace is checked. The check ends with exit code 2 if what is there differs from the state.
-type JobCheck struct {
-	// schedule is when a check is made, as the five fields of cron in UTC, or @daily, @every 6h and the like, at least a
-	// minute apart. A check that was missed is made up for once.
-	// +required
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=100
-	Schedule string `json:"schedule"`
-}
-
 // JobStatePolicy tells how states are stored.
 type JobStatePolicy struct {
 	// encryption is Disabled to store new states in plain: all that can read the store can read them. Enabled (default)
@@ -193,9 +183,6 @@ type JobSecret struct {
 	Key string `json:"key"`
 }
 
-// ApprovalPlan is the approval of a JobWorkspace whose changes are planned and approved.
-const ApprovalPlan = "Plan"
-
 // DeletionPolicyDestroy is the deletionPolicy by which the deletion of a JobWorkspace runs action destroy.
 const DeletionPolicyDestroy = "Destroy"
 
@@ -231,27 +218,6 @@ type JobWorkspaceState struct {
 	// plan is the newest plan that a run has left; unset for none.
 	// +optional
 	Plan *JobPlan `json:"plan,omitempty"`
-}
-
-// JobPlan is what a run left to be applied, once a person has approved it.
-type JobPlan struct {
-	// run is the JobRun that made it.
-	// +required
-	Run JobHolder `json:"run"`
-	// archive is the stored plan.
-	// +required
-	Archive JobArchive `json:"archive"`
-	// input is the digest of the input that it was made with.
-	// +required
-	// +kubebuilder:validation:MaxLength=71
-	Input string `json:"input"`
-	// generation is the number of the state that it is for; unset is the empty one.
-	// +optional
-	// +kubebuilder:validation:Minimum=0
-	Generation int64 `json:"generation,omitempty"`
-	// applied is the JobRun that was admitted to apply it; unset for none.
-	// +optional
-	Applied *JobHolder `json:"applied,omitempty"`
 }
 
 // JobHolder identifies the holder of a lock.
