@@ -38,7 +38,10 @@ func (l ending) end(ctx context.Context) error {
 				return err
 			}
 		}
-		if err := l.conclude(ctx, e, s); err != nil {
+		if err := l.planAgain(ctx, e.JobRun, s); err != nil {
+			return err
+		}
+		if err := l.publishEnd(ctx, e, s); err != nil {
 			return err
 		}
 	}
@@ -50,29 +53,34 @@ func (l ending) refuse(ctx context.Context, e *execution, reason error) error {
 	if err := l.current(ctx); err != nil {
 		return err
 	}
-	return l.conclude(ctx, e, l.refusal(e, reason))
+	s := refusal(e.JobRun, reason)
+	if err := l.planAgain(ctx, e.JobRun, s); err != nil {
+		return err
+	}
+	return l.publishEnd(ctx, e, s)
 }
 
 // refusal returns the end of a Run that waits and can never start. One whose plan is void has another Run plan again.
-func (l *look) refusal(e *execution, reason error) run.Status {
+func refusal(o *v1alpha1.JobRun, reason error) run.Status {
 	if errors.Is(reason, workspace.ErrVoid) {
-		return run.PlanChanged(reason, replanner(e.JobRun))
+		return run.PlanChanged(reason, replanner(o))
 	}
 	return run.Refused(reason)
 }
 
-// conclude stores the end of a Run, after the Run that plans again for one whose plan is void.
-func (l ending) conclude(ctx context.Context, e *execution, s run.Status) error {
-	if s.Reason == run.ReasonPlanChanged {
-		o := &v1alpha1.JobRun{
-			ObjectMeta: metav1.ObjectMeta{Namespace: l.name.Namespace, Name: replanner(e.JobRun)},
-			Spec:       v1alpha1.JobRunSpec{Workspace: l.name.Name, Action: run.Planner(e.Spec.Action)},
-		}
-		if err := l.Client.Create(ctx, o); err != nil && !apierrors.IsAlreadyExists(err) {
-			return fmt.Errorf("cannot make the JobRun that plans again: %w", err)
-		}
+// planAgain makes the Run that plans again, before the end of a Run whose plan is void is stored.
+func (l ending) planAgain(ctx context.Context, o *v1alpha1.JobRun, s run.Status) error {
+	if s.Reason != run.ReasonPlanChanged {
+		return nil
 	}
-	return l.publishEnd(ctx, e, s)
+	again := &v1alpha1.JobRun{
+		ObjectMeta: metav1.ObjectMeta{Namespace: o.Namespace, Name: replanner(o)},
+		Spec:       v1alpha1.JobRunSpec{Workspace: o.Spec.Workspace, Action: run.Planner(o.Spec.Action)},
+	}
+	if err := l.Client.Create(ctx, again); err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("cannot make the JobRun that plans again: %w", err)
+	}
+	return nil
 }
 
 // replanner returns the name of the Run that plans again in place of one whose plan is void.

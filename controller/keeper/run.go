@@ -257,7 +257,7 @@ func (r *run) look(hurried bool) (*exchange.Ended, error) {
 	if err != nil {
 		return nil, err
 	}
-	held, err := r.Exchange.ReadFailed()
+	held, err := exchange.ReadFailed(r.Exchange)
 	if err == nil && held != nil {
 		r.delay.hold(*held)
 	}

@@ -14,11 +14,14 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
 )
 
+// plans is the part of the API that shows plans (JOBS.md J17).
+type plans struct{ *API }
+
 // maxPlanText is how many bytes of the text of a plan are shown. What is longer is refused: no part is approved.
 const maxPlanText = 4 << 20
 
-// plan sends the plan that a run has left. It may hold secrets, so that each read is recorded.
-func (a *API) plan(w http.ResponseWriter, r *http.Request, c call) error {
+// send sends the plan that a run has left. It may hold secrets, so that each read is recorded.
+func (a plans) send(w http.ResponseWriter, r *http.Request, c call) error {
 	run, err := a.Objects.Run(r.Context(), c.namespace, c.name)
 	if err != nil {
 		return err
@@ -45,7 +48,7 @@ func (a *API) plan(w http.ResponseWriter, r *http.Request, c call) error {
 	if err := workspace.Applicable(of, p.Digest, workspace.Run{}); err != nil {
 		shown.Obstacle = err.Error()
 	}
-	if shown.Text, err = a.planText(r, p); err != nil {
+	if shown.Text, err = a.text(r, p); err != nil {
 		return err
 	}
 	about := call{c.person, c.namespace, shown.Workspace}
@@ -53,8 +56,8 @@ func (a *API) plan(w http.ResponseWriter, r *http.Request, c call) error {
 	return write(w, http.StatusOK, shown)
 }
 
-// planText returns what a person reads of a plan; "" if there is no such file.
-func (a *API) planText(r *http.Request, p workspace.Plan) (string, error) {
+// text returns what a person reads of a plan; "" if there is no such file.
+func (a plans) text(r *http.Request, p workspace.Plan) (string, error) {
 	key, err := blob.ParseKey(p.Key)
 	if err != nil {
 		return "", err

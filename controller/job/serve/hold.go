@@ -61,7 +61,7 @@ func (a *API) claim(r *http.Request, c Caller, in runner.Claim) (runner.Hold, er
 	if err != nil {
 		return runner.Hold{}, err
 	}
-	plan, err := a.plan(w, run)
+	plan, err := planning{a}.applied(w, run)
 	var logs int64
 	if run.RestoreLogs {
 		logs = w.Last.Fence
@@ -103,17 +103,6 @@ func (a *API) stored(b workspace.Blob) (*runner.State, error) {
 	return &runner.State{Digest: b.Digest, Fence: key.Fence, Name: key.Name, Size: a.Limits.State}, err
 }
 
-// plan returns the plan that a Run applies; nil for none.
-func (a *API) plan(w workspace.Workspace, r Run) (*runner.State, error) {
-	if r.Plan == "" {
-		return nil, nil
-	}
-	if err := workspace.Applicable(w, r.Plan, w.Lock.Run); err != nil {
-		return nil, fmt.Errorf("cannot start %s: %w", w.Lock.Run, err)
-	}
-	return a.stored(w.Plan.Blob)
-}
-
 // maxWaits is how many bytes of the reason for which a holder waits are shown.
 const maxWaits = 512
 
@@ -136,7 +125,7 @@ func (a *API) renew(r *http.Request, c Caller, in runner.Renew) (runner.Renewal,
 
 // checkpoint answers a checkpoint.
 func (a *API) checkpoint(r *http.Request, c Caller, in runner.Checkpoint) (struct{}, error) {
-	archive, err := a.archive(r.Context(), c, in.Fence, &in.State)
+	archive, err := a.archive(r.Context(), c, in.Fence, &in.State, statePrefix)
 	if err != nil {
 		return struct{}{}, err
 	}
@@ -150,11 +139,11 @@ func (a *API) checkpoint(r *http.Request, c Caller, in runner.Checkpoint) (struc
 
 // end answers an end.
 func (a *API) end(r *http.Request, c Caller, in runner.End) (runner.Ended, error) {
-	archive, err := a.archive(r.Context(), c, in.Fence, in.State)
+	archive, err := a.archive(r.Context(), c, in.Fence, in.State, statePrefix)
 	if err != nil {
 		return runner.Ended{}, err
 	}
-	plan, err := a.left(r.Context(), c, in)
+	plan, err := planning{a}.left(r.Context(), c, in)
 	if err != nil {
 		return runner.Ended{}, err
 	}
@@ -184,30 +173,9 @@ func (a *API) end(r *http.Request, c Caller, in runner.End) (runner.Ended, error
 	return runner.Ended{Outcome: string(outcome)}, err
 }
 
-// left returns the plan that an end comes with; the zero value for none.
-func (a *API) left(ctx context.Context, c Caller, in runner.End) (workspace.Plan, error) {
-	if in.Plan == nil {
-		return workspace.Plan{}, nil
-	}
-	run, err := a.Runs.Get(ctx, c.Run.UID)
-	if err == nil && run.Plans == "" {
-		err = fmt.Errorf("cannot keep the plan of %s: %w: its action plans no other one", c.Run, workspace.ErrInvalid)
-	}
-	if err != nil {
-		return workspace.Plan{}, err
-	}
-	archive, err := a.archiveOf(ctx, c, in.Fence, in.Plan, planPrefix)
-	return workspace.Plan{Blob: archive, Input: run.Plans}, err
-}
-
-// archive returns a state that a caller has stored below a fence of its own; the zero value for none.
-func (a *API) archive(ctx context.Context, c Caller, fence int64, s *runner.State) (workspace.Blob, error) {
-	return a.archiveOf(ctx, c, fence, s, statePrefix)
-}
-
-// archiveOf returns an archive that a caller has stored below a fence of its own, by a name that begins with a prefix; the
+// archive returns an archive that a caller has stored below a fence of its own, by a name that begins with a prefix; the
 // zero value for none.
-func (a *API) archiveOf(ctx context.Context, c Caller, fence int64, s *runner.State, prefix string) (workspace.Blob, error) {
+func (a *API) archive(ctx context.Context, c Caller, fence int64, s *runner.State, prefix string) (workspace.Blob, error) {
 	if err := a.owned(ctx, c, fence); err != nil || s == nil {
 		return workspace.Blob{}, err
 	}

@@ -93,10 +93,10 @@ func (f Folder) WriteStarted() error { return write(f, startedName, Started{}) }
 func (f Folder) WriteStop(s Stop) error { return write(f, stopName, s) }
 
 // WriteFailed writes Failed.
-func (f Folder) WriteFailed(e Failed) error { return write(f, failedName, e) }
+func WriteFailed(f Folder, e Failed) error { return write(f, failedName, e) }
 
 // ReadFailed reads Failed.
-func (f Folder) ReadFailed() (*Failed, error) { return read[Failed](f, failedName) }
+func ReadFailed(f Folder) (*Failed, error) { return read[Failed](f, failedName) }
 
 // WriteEnded writes Ended.
 func (f Folder) WriteEnded(e Ended) error { return write(f, endedName, e) }

@@ -21,22 +21,22 @@ type Failure struct {
 	until time.Time
 }
 
-// holding is the container of a template that has ended.
-type holding struct{ *Shim }
+// finished is the container of a template that has ended.
+type finished struct{ *Shim }
 
 // end reports the end of the template, or begins to hold the container of one that has failed by itself.
-func (s holding) end(e exchange.Ended) error {
+func (s finished) end(e exchange.Ended) error {
 	if s.Failure.Hold <= 0 || e.Code == 0 || e.Killed || s.halt.begun {
 		return s.conclude(e)
 	}
 	glog.Infof("the template failed with exit code %d: its container is held for %s", e.Code, s.Failure.Hold)
 	s.Failure.ended, s.Failure.until = &e, time.Now().Add(s.Failure.Hold)
-	return s.Exchange.WriteFailed(exchange.Failed{Code: e.Code, Hold: s.Failure.Hold})
+	return exchange.WriteFailed(s.Exchange, exchange.Failed{Code: e.Code, Hold: s.Failure.Hold})
 }
 
 // release reports the end of a template whose container is held, once that is over: by time, by a cancel, or as the
 // container is stopped.
-func (s holding) release(received os.Signal) error {
+func (s finished) release(received os.Signal) error {
 	stop, err := s.Exchange.ReadStop()
 	if err == nil {
 		err = s.expire()
@@ -54,7 +54,7 @@ func (s holding) release(received os.Signal) error {
 }
 
 // conclude reports the end of the template.
-func (s holding) conclude(e exchange.Ended) error {
+func (s finished) conclude(e exchange.Ended) error {
 	s.Rescue.save(s.Folder)
 	return s.Exchange.WriteEnded(e)
 }

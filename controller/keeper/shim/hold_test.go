@@ -28,7 +28,7 @@ func held(t *testing.T, hold, script string) (exchange.Folder, func(syscall.Sign
 func begun(t *testing.T, at exchange.Folder, code int) {
 	t.Helper()
 	require.Eventually(t, func() bool {
-		h, err := at.ReadFailed()
+		h, err := exchange.ReadFailed(at)
 		require.NoError(t, err)
 		return h != nil && h.Code == code
 	}, patience, 5*time.Millisecond)

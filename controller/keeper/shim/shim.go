@@ -122,7 +122,7 @@ func (s *Shim) recover() error {
 // step does what is due.
 func (s *Shim) step(received os.Signal) (code int, done bool, err error) {
 	if s.Failure.ended != nil {
-		return 0, false, holding{s}.release(received)
+		return 0, false, finished{s}.release(received)
 	}
 	if s.main != 0 {
 		if received == syscall.SIGTERM || received == syscall.SIGINT {
@@ -194,7 +194,7 @@ func (s *Shim) supervise() error {
 		e.Killed = e.Killed || status.Signal() == syscall.SIGKILL
 	}
 	s.main = 0
-	return holding{s}.end(e)
+	return finished{s}.end(e)
 }
 
 // stop sends SIGTERM to the process group, and has it killed after the grace. Only the first call counts: a cancel is
