@@ -152,7 +152,7 @@ func (s *settings) check() error {
 	case s.runnerImage == "":
 		return errors.New("-runnerImage is missing: name the image of job-runner of this version")
 	case s.most.Installation < 0 || s.most.Namespace < 0:
-		return errors.New("-maxRuns and -maxRunsPerNamespace must not be negative: 0 is no limit")
+		return errors.New("-maxRuns and -maxRunsPerNamespace must not be negative: use 0 for none")
 	case (s.certFile == "") != (s.keyFile == ""):
 		return errors.New("-tlsCertFile and -tlsKeyFile go together: set both, or none for Orcon's own authority")
 	}

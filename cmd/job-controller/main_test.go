@@ -138,5 +138,5 @@ func TestMost(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, run.Most{Installation: 20, Namespace: 5}, s.most)
 	_, err = parsed(t, "-namespace=n", "-runnerImage=i", "-directory=d", "-maxRuns=-1")
-	require.ErrorContains(t, err, "must not be negative: 0 is no limit")
+	require.ErrorContains(t, err, "must not be negative: use 0 for none")
 }

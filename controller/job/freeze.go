@@ -97,7 +97,7 @@ func (l freezing) applied(ctx context.Context, o *v1alpha1.JobRun) (run.Input, e
 		//nolint:errorlint // no template is missing
 		return run.Input{}, fmt.Errorf("cannot list the JobApprovals: %w: %v", templates.ErrUnread, err)
 	}
-	a := run.Application{Plan: o.Spec.Plan, By: convert.ToRun(o), Action: o.Spec.Action}
+	a := run.Application{Plan: o.Spec.Plan, By: convert.ToRun(o)}
 	for _, one := range list.Items {
 		if one.Spec.Run == o.Spec.Plan {
 			a.Approved = append(a.Approved, one.Spec.PlanDigest)

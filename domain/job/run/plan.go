@@ -56,8 +56,6 @@ type Application struct {
 	// Plan is the name of the Run that made the plan, By the Run that applies it.
 	Plan string
 	By   workspace.Run
-	// Action is that of the Run that applies it.
-	Action string
 	// Approved are the digests of plans of that Run that persons have approved.
 	Approved []string
 	// Fresh is the input with which the plan would be made now.
@@ -83,12 +81,10 @@ func (a Application) Apply(w workspace.Workspace) (Input, error) {
 		return Input{}, fmt.Errorf("%s: %w", cannot, applicable)
 	case digest != p.Input:
 		return Input{}, fmt.Errorf("%s: %w: template, parameters or secrets have changed since it was made", cannot, workspace.ErrVoid)
-	case Planned(a.Fresh.Action) != a.Action:
-		return Input{}, fmt.Errorf("%s: action %s does not plan %s: use action %s", cannot, a.Fresh.Action, a.Action, Planned(a.Fresh.Action))
 	}
 	i := a.Fresh
-	i.Action, i.Entrypoint, i.Args, i.Planned = a.Action, i.Planned.Entrypoint, i.Planned.Args, Action{}
-	i.Plan = p.Digest
+	i.Action, i.Entrypoint, i.Args = Planned(i.Action), i.Planned.Entrypoint, i.Planned.Args
+	i.Planned, i.Plan = Action{}, p.Digest
 	return i, nil
 }
 
