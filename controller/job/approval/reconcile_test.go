@@ -30,8 +30,8 @@ type world struct {
 	t *testing.T
 	// writes counts the writes that are left before the process dies; negative for no limit.
 	writes int
-	// deaf is the error of reads from the API server.
-	deaf error
+	// deaf has the errors of reads from the API server by the names of objects.
+	deaf map[string]error
 }
 
 var errDead = errors.New("this process is dead")
@@ -68,7 +68,7 @@ func newWorld(t *testing.T) *world {
 		}).Build()
 	reader := interceptor.NewClient(c, interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
-			return errors.Join(w.deaf, c.Get(ctx, key, o, options...))
+			return errors.Join(w.deaf[key.Name], c.Get(ctx, key, o, options...))
 		},
 	})
 	w.Reconciler = &Reconciler{Client: c, Reader: reader, Now: time.Now}
@@ -118,11 +118,12 @@ func why(o *v1alpha1.JobApproval) string {
 
 // JOBS.md J17: one approval leads to one JobRun, whichever write was the last one before the process died.
 func TestApproved(t *testing.T) {
-	for writes := range 4 {
+	for writes := range 3 {
 		w := newWorld(t)
 		w.approve(digest)
 		w.writes = writes
-		_, _ = w.Reconcile(t.Context(), request())
+		_, err := w.Reconcile(t.Context(), request())
+		require.ErrorIs(t, err, errDead)
 		w.writes = -1
 		o := w.pass()
 		assert.Equal(t, "db-012345", o.Status.Run)
@@ -172,9 +173,11 @@ func TestNotApproved(t *testing.T) {
 func TestUnreadable(t *testing.T) {
 	w := newWorld(t)
 	w.approve(digest)
-	w.deaf = errors.New("connection refused")
-	_, err := w.Reconcile(t.Context(), request())
-	require.ErrorContains(t, err, "cannot read JobRun db-plan: connection refused")
+	for name, says := range map[string]string{"db-plan": "cannot read JobRun db-plan: connection refused", "db": "cannot read JobWorkspace db: connection refused"} {
+		w.deaf = map[string]error{name: errors.New("connection refused")}
+		_, err := w.Reconcile(t.Context(), request())
+		require.ErrorContains(t, err, says)
+	}
 	w.deaf = nil
 	assert.Contains(t, why(w.pass()), "Ready Approved")
 }
