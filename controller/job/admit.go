@@ -80,7 +80,7 @@ func (l admission) acquire(ctx context.Context, e *execution) error {
 	}
 	if err != nil {
 		l.obstacle = err.Error()
-		return nil //nolint:nilerr // the Run shows it
+		return nil
 	}
 	if err := l.write(ctx, next, "give the lock to JobRun "+e.Name); err != nil {
 		return err

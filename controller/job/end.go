@@ -33,12 +33,7 @@ func (l ending) end(ctx context.Context) error {
 		if e.ended() || !s.Ended() {
 			continue
 		}
-		if s.Fence == 0 {
-			if err := l.current(ctx); err != nil {
-				return err
-			}
-		}
-		if err := l.planAgain(ctx, e.JobRun, s); err != nil {
+		if err := l.confirm(ctx, e.JobRun, s); err != nil {
 			return err
 		}
 		if err := l.publishEnd(ctx, e, s); err != nil {
@@ -50,11 +45,8 @@ func (l ending) end(ctx context.Context) error {
 
 // refuse ends a Run that waits and can never start.
 func (l ending) refuse(ctx context.Context, e *execution, reason error) error {
-	if err := l.current(ctx); err != nil {
-		return err
-	}
 	s := refusal(e.JobRun, reason)
-	if err := l.planAgain(ctx, e.JobRun, s); err != nil {
+	if err := l.confirm(ctx, e.JobRun, s); err != nil {
 		return err
 	}
 	return l.publishEnd(ctx, e, s)
@@ -68,10 +60,14 @@ func refusal(o *v1alpha1.JobRun, reason error) run.Status {
 	return run.Refused(reason)
 }
 
-// planAgain makes the Run that plans again, before the end of a Run whose plan is void is stored.
-func (l ending) planAgain(ctx context.Context, o *v1alpha1.JobRun, s run.Status) error {
-	if s.Reason != run.ReasonPlanChanged {
+// confirm returns an error if the end of a Run must not be stored yet: one that never had the lock may have it by now, and
+// one whose plan is void ends after the Run that plans again was made.
+func (l ending) confirm(ctx context.Context, o *v1alpha1.JobRun, s run.Status) error {
+	if s.Fence > 0 {
 		return nil
+	}
+	if err := l.current(ctx); err != nil || s.Reason != run.ReasonPlanChanged {
+		return err
 	}
 	again := &v1alpha1.JobRun{
 		ObjectMeta: metav1.ObjectMeta{Namespace: o.Namespace, Name: replanner(o)},

@@ -27,18 +27,13 @@ func (l admission) room(ctx context.Context) error {
 		o := &list.Items[i]
 		name := client.ObjectKeyFromObject(o)
 		known[name] = true
-		held := holds(o)
-		if fence, unseen := l.memories.admitted[name]; unseen && (o.State == nil || o.State.Fence < fence) {
-			held = true
-		} else {
-			delete(l.memories.admitted, name)
+		switch {
+		case !l.memories.holds(name, o):
+			continue
+		case o.Namespace == l.name.Namespace:
+			namespace++
 		}
-		if held {
-			all++
-			if o.Namespace == l.name.Namespace {
-				namespace++
-			}
-		}
+		all++
 	}
 	for name := range l.memories.admitted {
 		if !known[name] {
@@ -48,8 +43,13 @@ func (l admission) room(ctx context.Context) error {
 	return l.Most.Room(all, namespace)
 }
 
-// holds reports whether a Run holds the lock of a Workspace, and no person must decide about it.
-func holds(o *v1alpha1.JobWorkspace) bool {
+// holds reports whether a Run holds the lock of a Workspace, as the cache shows it or as this process has written it since,
+// and no person must decide about it.
+func (m *memories) holds(name types.NamespacedName, o *v1alpha1.JobWorkspace) bool {
+	if fence, unseen := m.admitted[name]; unseen && (o.State == nil || o.State.Fence < fence) {
+		return true
+	}
+	delete(m.admitted, name)
 	return o.State != nil && o.State.Lock != nil && o.State.Lock.Recovery == nil && o.State.Lock.Run.Origin == ""
 }
 
