@@ -33,6 +33,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kubejob"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/approval"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/collection"
 )
 
@@ -82,7 +83,8 @@ func newController(ctx context.Context, cfg *rest.Config, s settings) (*controll
 		Runner: kubejob.Runner{Image: s.runnerImage, PullPolicy: corev1.PullIfNotPresent, Address: s.address},
 	}
 	c.renewals = signs{jobs.Renewals{Live: c.manager.GetAPIReader(), Writer: c.manager.GetClient(), Namespace: s.namespace}}
-	err = errors.Join(c.addReconciler(), c.addBuilder(), c.manager.Add(c.source), c.manager.Add(c.trust), c.manager.Add(c.server()),
+	err = errors.Join(c.addReconciler(), c.addApprovals(), c.addBuilder(),
+		c.manager.Add(c.source), c.manager.Add(c.trust), c.manager.Add(c.server()),
 		c.manager.Add(manager.RunnableFunc(c.shrink)),
 		c.manager.Add(every(sweepEvery, func(ctx context.Context) error { return c.renewals.Sweep(ctx, time.Now()) })),
 		c.manager.Add(every(collectEvery, c.collector().Collect)),
@@ -98,7 +100,7 @@ func newController(ctx context.Context, cfg *rest.Config, s settings) (*controll
 func (c *controller) addReconciler() error {
 	begun := time.Now()
 	r := &job.Reconciler{
-		Ready:  c.ready,
+		Ready: c.ready, Most: c.most,
 		Client: c.manager.GetClient(), Reader: c.manager.GetAPIReader(), Executor: c.executor, Store: c.blobs, Signs: c.renewals,
 		Events: c.manager.GetEventRecorder(name), Now: time.Now, Clock: func() time.Duration { return time.Since(begun) }, Home: c.namespace,
 	}
@@ -111,6 +113,12 @@ func (c *controller) shrink(ctx context.Context) error {
 		debug.FreeOSMemory()
 	}
 	return nil
+}
+
+// addApprovals adds what has approved plans applied.
+func (c *controller) addApprovals() error {
+	r := &approval.Reconciler{Client: c.manager.GetClient(), Reader: c.manager.GetAPIReader(), Now: time.Now}
+	return r.SetupWithManager(c.manager)
 }
 
 // ready returns why states cannot be stored.

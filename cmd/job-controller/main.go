@@ -21,6 +21,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/certificate"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/installation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/supply"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
 )
 
 const help = `job-controller carries out stateful runs: it lets one JobRun of a JobWorkspace run at a time,
@@ -47,6 +48,8 @@ type settings struct {
 	leaderElect bool
 	// runnerImage is that of job-runner, and address how pods reach the jobs API.
 	runnerImage, address string
+	// most bounds how many runs there are at the same time.
+	most run.Most
 	// received is the folder of blobs that are being received.
 	received string
 
@@ -114,6 +117,8 @@ func (s *settings) define(flags *flag.FlagSet) {
 	flags.BoolVar(&s.leaderElect, "leaderElect", true, "let one replica of several write")
 	flags.StringVar(&s.runnerImage, "runnerImage", "", "image of job-runner, which is in each pod of a run; required")
 	flags.StringVar(&s.address, "address", "", "URL by which pods reach the jobs API; unset is that of the Service "+name)
+	flags.IntVar(&s.most.Installation, "maxRuns", 0, "number of runs that hold a lock at the same time, in all namespaces; 0 for no limit")
+	flags.IntVar(&s.most.Namespace, "maxRunsPerNamespace", 0, "number of those in one namespace; 0 for no limit")
 	flags.StringVar(&s.received, "received", os.TempDir(), "folder of states that are being received: four at once, of up to 512 MiB each")
 	s.serving.define(flags)
 	s.store.define(flags)
@@ -146,6 +151,8 @@ func (s *settings) check() error {
 		return errors.New("the namespace is unknown: set POD_NAMESPACE or -namespace")
 	case s.runnerImage == "":
 		return errors.New("-runnerImage is missing: name the image of job-runner of this version")
+	case s.most.Installation < 0 || s.most.Namespace < 0:
+		return errors.New("-maxRuns and -maxRunsPerNamespace must not be negative: use 0 for none")
 	case (s.certFile == "") != (s.keyFile == ""):
 		return errors.New("-tlsCertFile and -tlsKeyFile go together: set both, or none for Orcon's own authority")
 	}

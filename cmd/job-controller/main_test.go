@@ -12,6 +12,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
 )
 
 // parsed returns the settings of a process.
@@ -128,4 +130,13 @@ func TestAddress(t *testing.T) {
 	s.certFile, s.keyFile = "/none", "/none"
 	_, err = s.certificate(nil)
 	require.ErrorContains(t, err, "/none")
+}
+
+// Limits of runs are numbers; 0 is none.
+func TestMost(t *testing.T) {
+	s, err := parsed(t, "-namespace=n", "-runnerImage=i", "-directory=d", "-maxRuns=20", "-maxRunsPerNamespace=5")
+	require.NoError(t, err)
+	assert.Equal(t, run.Most{Installation: 20, Namespace: 5}, s.most)
+	_, err = parsed(t, "-namespace=n", "-runnerImage=i", "-directory=d", "-maxRuns=-1")
+	require.ErrorContains(t, err, "must not be negative: use 0 for none")
 }

@@ -20,6 +20,7 @@ func runShim(ctx context.Context, args []string, out io.Writer) (int, error) {
 	work := flags.String("work", contract.Work, "working `folder` of the template")
 	grace := flags.Duration("grace", 2*time.Minute, "`time` between SIGTERM and SIGKILL if the container is stopped")
 	patience := flags.Duration("patience", 10*time.Minute, "`time` that an ended template waits for a keeper where none lives")
+	hold := flags.Duration("hold", 0, "`time` that the container is kept if the template fails; 0 for not at all")
 	backend := flags.String("backend", "", "`address` on loopback that is forwarded to the keeper's Terraform state; none by default")
 	rescue := shim.Rescue{}
 	flags.StringVar(&rescue.State, "state", contract.State, "`folder` of the state")
@@ -36,7 +37,7 @@ func runShim(ctx context.Context, args []string, out io.Writer) (int, error) {
 	}
 	s := shim.Shim{
 		Exchange: exchange.Folder(*folder), Command: flags.Args(), Folder: *work, Grace: *grace, Patience: *patience, Rescue: rescue,
-		Clock: keeper.BootTime,
+		Failure: shim.Failure{Hold: *hold}, Clock: keeper.BootTime,
 	}
 	if *backend != "" {
 		listener, err := shim.Forward(ctx, s.Exchange, *backend)

@@ -36,7 +36,8 @@ A JobWorkspace or JobRun is named NAME, in the namespace of -n, or NAMESPACE/NAM
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.SuggestionsMinimumDistance = 2
-	c.AddCommand(newJobRun(), newJobRuns(), newJobLogs(), newJobCancel(), newJobUnlock(), newJobState(), newJobTemplate())
+	c.AddCommand(newJobRun(), newJobRuns(), newJobLogs(), newJobCancel(), newJobPlan(), newJobApprove(),
+		newJobUnlock(), newJobState(), newJobTemplate())
 	return c
 }
 

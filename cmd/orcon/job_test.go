@@ -44,9 +44,11 @@ type jobCluster struct {
 	template  v1alpha1.JobTemplate
 	types     []v1alpha1.JobTemplateType
 	// made are the JobWorkspaces that were created.
-	made  []v1alpha1.JobWorkspace
-	runs  map[string]*v1alpha1.JobRun
-	deeds []people.Deed
+	made []v1alpha1.JobWorkspace
+	// approvals are the JobApprovals that were created.
+	approvals []v1alpha1.JobApproval
+	runs      map[string]*v1alpha1.JobRun
+	deeds     []people.Deed
 	// looks counts how often a run was read; looked is called with that number.
 	looks  int
 	looked func(looks int, r *v1alpha1.JobRun)
@@ -144,12 +146,19 @@ func (j *jobCluster) handler(api http.Handler) http.Handler {
 	mux.Handle("/apis/jobs.orcon.tengu.io/", api)
 	mux.HandleFunc("GET /apis", func(w http.ResponseWriter, _ *http.Request) {
 		answerJSON(w, json.RawMessage(`{"kind":"APIGroupList","apiVersion":"v1","groups":[{"name":"orcon.tengu.io","versions":[{"groupVersion":"orcon.tengu.io/v1alpha1","version":"v1alpha1"}],
-			"preferredVersion":{"groupVersion":"orcon.tengu.io/v1alpha1","version":"v1alpha1"}}]}`))
+			"preferredVersion":{"groupVersion":"orcon.tengu.io/v1alpha1","version":"v1alpha1"}},{"name":"authentication.k8s.io",
+			"versions":[{"groupVersion":"authentication.k8s.io/v1","version":"v1"}],"preferredVersion":{"groupVersion":"authentication.k8s.io/v1","version":"v1"}}]}`))
 	})
 	mux.HandleFunc("GET /apis/orcon.tengu.io/v1alpha1", func(w http.ResponseWriter, _ *http.Request) {
 		answerJSON(w, json.RawMessage(`{"kind":"APIResourceList","groupVersion":"orcon.tengu.io/v1alpha1","resources":[
 			{"name":"jobworkspaces","kind":"JobWorkspace","namespaced":true},{"name":"jobruns","kind":"JobRun","namespaced":true},
-			{"name":"jobtemplates","kind":"JobTemplate","namespaced":true},{"name":"jobtemplatetypes","kind":"JobTemplateType","namespaced":false}]}`))
+			{"name":"jobtemplates","kind":"JobTemplate","namespaced":true},{"name":"jobtemplatetypes","kind":"JobTemplateType","namespaced":false},{"name":"jobapprovals","kind":"JobApproval","namespaced":true}]}`))
+	})
+	mux.HandleFunc("GET /apis/authentication.k8s.io/v1", func(w http.ResponseWriter, _ *http.Request) {
+		answerJSON(w, json.RawMessage(`{"kind":"APIResourceList","groupVersion":"authentication.k8s.io/v1","resources":[{"name":"selfsubjectreviews","kind":"SelfSubjectReview"}]}`))
+	})
+	mux.HandleFunc("POST /apis/authentication.k8s.io/v1/selfsubjectreviews", func(w http.ResponseWriter, _ *http.Request) {
+		answerJSON(w, json.RawMessage(`{"kind":"SelfSubjectReview","apiVersion":"authentication.k8s.io/v1","status":{"userInfo":{"username":"ann"}}}`))
 	})
 	mux.HandleFunc("GET /apis/orcon.tengu.io/v1alpha1/jobtemplatetypes", j.locked(func(w http.ResponseWriter, _ *http.Request) {
 		answerJSON(w, v1alpha1.JobTemplateTypeList{TypeMeta: metav1.TypeMeta{Kind: "JobTemplateTypeList", APIVersion: "orcon.tengu.io/v1alpha1"}, Items: j.types})
@@ -170,6 +179,7 @@ func (j *jobCluster) handler(api http.Handler) http.Handler {
 		j.made = append(j.made, o)
 		answerJSON(w, o)
 	}))
+	mux.HandleFunc("POST "+kinds+"jobapprovals", j.locked(j.serveApprovals))
 	mux.HandleFunc(kinds+"jobruns", j.locked(j.serveRuns))
 	mux.HandleFunc("/apis/orcon.tengu.io/v1alpha1/jobruns", j.locked(j.serveRuns))
 	mux.HandleFunc(kinds+"jobruns/{name}", j.locked(j.serveRun))
@@ -256,6 +266,14 @@ func (j *jobCluster) serveRuns(w http.ResponseWriter, r *http.Request) {
 	}
 	list.Kind, list.APIVersion = "JobRunList", "orcon.tengu.io/v1alpha1"
 	answerJSON(w, list)
+}
+
+func (j *jobCluster) serveApprovals(w http.ResponseWriter, r *http.Request) {
+	var made v1alpha1.JobApproval
+	_ = json.NewDecoder(r.Body).Decode(&made)
+	made.Name = fmt.Sprintf("%s%d", made.GenerateName, len(j.approvals)+1)
+	j.approvals = append(j.approvals, made)
+	answerJSON(w, made)
 }
 
 func (j *jobCluster) serveRun(w http.ResponseWriter, r *http.Request) {

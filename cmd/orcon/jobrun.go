@@ -21,6 +21,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/templates"
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/job"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
+	gates "gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
 )
 
 // jobRunOptions are the flags of job run.
@@ -192,6 +193,9 @@ func (o *jobRunOptions) prepare(c *cobra.Command, target jobTarget) error {
 	if o.action == "" {
 		return fmt.Errorf("the flag --action is missing: template %s has %s",
 			w.Spec.Template, strings.Join(slices.Sorted(maps.Keys(frozen.Actions)), ", "))
+	}
+	if w.Spec.Approval == v1alpha1.ApprovalPlan && !gates.Ungated(o.action) {
+		return gates.Unapproved(o.action, target.String())
 	}
 	parameters, err := convert.ToParameters("spec.parameters", w.Spec.Parameters)
 	if err == nil {

@@ -11,6 +11,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/job"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
 )
 
@@ -29,7 +30,10 @@ func (l admission) admit(ctx context.Context) error {
 			e.decided = rank.Ended // noted by the next look
 			l.within(soon)
 		case rank.Next && (l.farewell == nil || l.isDestroy(e.JobRun)):
-			return l.acquire(ctx, e)
+			if err := l.acquire(ctx, e); err != nil {
+				return err
+			}
+			return holding(l).hold(ctx)
 		}
 	}
 	return nil
@@ -57,17 +61,32 @@ func (l admission) acquire(ctx context.Context, e *execution) error {
 	if err != nil {
 		return err
 	}
+	if l.Most != (run.Most{}) { // else admissions need not wait for each other
+		l.memories.admitting.Lock()
+		defer l.memories.admitting.Unlock()
+	}
+	if err := l.room(ctx); err != nil {
+		l.obstacle = err.Error()
+		l.within(poll)
+		return nil
+	}
 	w := l.w
 	w.Terms.Safety = input.Safety
-	next, err := w.Acquire(workspace.Admission{Run: convert.ToRun(e.JobRun), Published: published, Extent: extent, Now: l.Now()})
+	next, err := w.Acquire(workspace.Admission{
+		Run: convert.ToRun(e.JobRun), Published: published, Plan: input.Plan, Extent: extent, Now: l.Now(),
+	})
+	if errors.Is(err, workspace.ErrVoid) || errors.Is(err, workspace.ErrReplaced) {
+		return ending(l).refuse(ctx, e, err)
+	}
 	if err != nil {
 		l.obstacle = err.Error()
-		return nil //nolint:nilerr // the Run shows it
+		return nil
 	}
 	if err := l.write(ctx, next, "give the lock to JobRun "+e.Name); err != nil {
 		return err
 	}
-	return holding(l).hold(ctx)
+	l.admitted()
+	return nil
 }
 
 // openable returns an error if a new state could not be encrypted, or if no key opens the current one (JOBS.md J14).

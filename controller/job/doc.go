@@ -4,6 +4,7 @@
 // One request is one JobWorkspace. A reconcile does what can be done at once, in this order, and each step may be the
 // last one before the process dies:
 //
+//	check     a schedule                 → the Run of a check that is due
 //	freeze    a new Run                  → its input, which never changes
 //	end       what the Workspace records → the end of a Run
 //	hold      the Run with the lock      → started, replaced, withdrawn, lost or expired

@@ -2,9 +2,12 @@ package job
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -12,6 +15,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
 )
 
 // ending ends Runs.
@@ -29,10 +33,8 @@ func (l ending) end(ctx context.Context) error {
 		if e.ended() || !s.Ended() {
 			continue
 		}
-		if s.Fence == 0 {
-			if err := l.current(ctx); err != nil {
-				return err
-			}
+		if err := l.confirm(ctx, e.JobRun, s); err != nil {
+			return err
 		}
 		if err := l.publishEnd(ctx, e, s); err != nil {
 			return err
@@ -43,11 +45,42 @@ func (l ending) end(ctx context.Context) error {
 
 // refuse ends a Run that waits and can never start.
 func (l ending) refuse(ctx context.Context, e *execution, reason error) error {
-	if err := l.current(ctx); err != nil {
+	s := refusal(e.JobRun, reason)
+	if err := l.confirm(ctx, e.JobRun, s); err != nil {
 		return err
 	}
-	return l.publishEnd(ctx, e, run.Refused(reason))
+	return l.publishEnd(ctx, e, s)
 }
+
+// refusal returns the end of a Run that waits and can never start. One whose plan is void has another Run plan again.
+func refusal(o *v1alpha1.JobRun, reason error) run.Status {
+	if errors.Is(reason, workspace.ErrVoid) {
+		return run.PlanChanged(reason, replanner(o))
+	}
+	return run.Refused(reason)
+}
+
+// confirm returns an error if the end of a Run must not be stored yet: one that never had the lock may have it by now, and
+// one whose plan is void ends after the Run that plans again was made.
+func (l ending) confirm(ctx context.Context, o *v1alpha1.JobRun, s run.Status) error {
+	if s.Fence > 0 {
+		return nil
+	}
+	if err := l.current(ctx); err != nil || s.Reason != run.ReasonPlanChanged {
+		return err
+	}
+	again := &v1alpha1.JobRun{
+		ObjectMeta: metav1.ObjectMeta{Namespace: o.Namespace, Name: replanner(o)},
+		Spec:       v1alpha1.JobRunSpec{Workspace: o.Spec.Workspace, Action: run.Planner(o.Spec.Action)},
+	}
+	if err := l.Client.Create(ctx, again); err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("cannot make the JobRun that plans again: %w", err)
+	}
+	return nil
+}
+
+// replanner returns the name of the Run that plans again in place of one whose plan is void.
+func replanner(o *v1alpha1.JobRun) string { return fmt.Sprintf("%s-%.6s", o.Spec.Workspace, o.UID) }
 
 // current returns an error if the Workspace has changed: a Run that seems to wait may have the lock by now, and an end is
 // final.

@@ -40,7 +40,7 @@ func (l freezing) freeze(ctx context.Context) error {
 		if e.ended() || e.frozen() || convert.Cancelled(e.JobRun) {
 			continue
 		}
-		input, err := l.input(ctx, e.Spec.Action)
+		input, err := l.input(ctx, e.JobRun)
 		missing, absent := errors.AsType[*templates.MissingError](err)
 		switch {
 		case absent:
@@ -48,7 +48,7 @@ func (l freezing) freeze(ctx context.Context) error {
 		case errors.Is(err, templates.ErrUnread):
 			return err
 		case err != nil:
-			e.decided = run.Refused(err)
+			e.decided = refusal(e.JobRun, err)
 		default:
 			if err := l.store(ctx, e, input); err != nil {
 				return fmt.Errorf("cannot freeze the input of JobRun %s: %w", e.Name, err)
@@ -72,7 +72,7 @@ func (l freezing) store(ctx context.Context, e *execution, input run.Input) erro
 }
 
 // input returns what a Run is frozen to. A Workspace that is deleted needs no template: what its last run had suffices.
-func (l freezing) input(ctx context.Context, action string) (run.Input, error) {
+func (l freezing) input(ctx context.Context, o *v1alpha1.JobRun) (run.Input, error) {
 	if !l.o.DeletionTimestamp.IsZero() {
 		if last, found, err := l.lastInput(ctx); found || err != nil {
 			if err != nil {
@@ -81,7 +81,33 @@ func (l freezing) input(ctx context.Context, action string) (run.Input, error) {
 			return last.Undo()
 		}
 	}
-	return l.fresh(ctx, action)
+	switch {
+	case o.Spec.Plan != "":
+		return l.applied(ctx, o)
+	case l.o.Spec.Approval == v1alpha1.ApprovalPlan && !run.Ungated(o.Spec.Action):
+		return run.Input{}, run.Unapproved(o.Spec.Action, l.w.Name)
+	}
+	return l.fresh(ctx, o.Spec.Action)
+}
+
+// applied returns the input of a Run that applies a plan. Approvals are read from the API server: a refusal is final.
+func (l freezing) applied(ctx context.Context, o *v1alpha1.JobRun) (run.Input, error) {
+	var list v1alpha1.JobApprovalList
+	if err := l.Reader.List(ctx, &list, client.InNamespace(l.name.Namespace)); err != nil {
+		//nolint:errorlint // no template is missing
+		return run.Input{}, fmt.Errorf("cannot list the JobApprovals: %w: %v", templates.ErrUnread, err)
+	}
+	a := run.Application{Plan: o.Spec.Plan, By: convert.ToRun(o)}
+	for _, one := range list.Items {
+		if one.Spec.Run == o.Spec.Plan {
+			a.Approved = append(a.Approved, one.Spec.PlanDigest)
+		}
+	}
+	var err error
+	if a.Fresh, err = l.fresh(ctx, run.Planner(o.Spec.Action)); err != nil {
+		return run.Input{}, err
+	}
+	return a.Apply(l.w)
 }
 
 // fresh returns the input of an action by the template and the parameters as they are now.

@@ -161,6 +161,7 @@ func (l holding) start(ctx context.Context, e *execution) {
 	if err == nil {
 		err = l.Executor.Start(ctx, executor.Attempt{
 			Name: l.attempt(lock.Run, lock.Attempt), Workspace: l.o.Name, Fence: lock.Fence, Input: input, Timing: lock.Timing, Settings: l.Keeper,
+			Hold: convert.ToHold(l.o.Spec),
 		})
 	}
 	if err != nil {

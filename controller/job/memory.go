@@ -16,6 +16,10 @@ type memories struct {
 	all   map[types.NamespacedName]*knowledge
 	// destroying is held while destroy runs are counted and begun.
 	destroying sync.Mutex
+	// admitting is held while Runs that hold a lock are counted and one more is admitted, and guards admitted: the fences
+	// of Runs that were admitted, until the cache shows them.
+	admitting sync.Mutex
+	admitted  map[types.NamespacedName]int64
 }
 
 // of returns the memory of a Workspace, which is a new one for a Workspace that was made anew.

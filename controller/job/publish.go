@@ -42,10 +42,11 @@ func (l publication) publish(ctx context.Context) error {
 		l.fail(err)
 	}
 	before := l.o.DeepCopy()
-	convert.SetStanding(l.o, l.w, l.memory.extent, queued, l.Now())
+	conditions := workspace.Conditions(l.w, l.memory.extent)
 	if f := l.farewell; f != nil {
-		l.o.Status.Conditions = value.SetConditions(l.o.Status.Conditions, f.step.Conditions(f.why), l.o.Generation, l.Now())
+		conditions = f.step.Conditions(f.why)
 	}
+	convert.SetStanding(l.o, l.w, l.memory.extent, queued, append(conditions, checking(l).drift()...), l.Now())
 	return l.publishWorkspace(ctx, before.Status.Conditions, before)
 }
 

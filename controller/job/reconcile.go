@@ -13,6 +13,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/executor"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
 )
 
 // Reconciler keeps JobWorkspaces and their JobRuns.
@@ -32,6 +33,8 @@ type Reconciler struct {
 	Now    func() time.Time
 	// Clock returns the time since the process started: it never goes back.
 	Clock func() time.Duration
+	// Most bounds how many Runs hold a lock at the same time.
+	Most run.Most
 	// Keeper are the settings of keepers.
 	Keeper executor.Settings
 	// Home is the namespace that Orcon runs in; if it is deleted, nothing is destroyed. "" for none.
@@ -85,7 +88,8 @@ func (l *look) step(ctx context.Context) error {
 		return err
 	}
 	for _, do := range []func(context.Context) error{
-		freezing{l}.freeze, freezing{l}.limit, ending{l}.end, holding{l}.hold, admission{l}.admit, admission{l}.forget, ending{l}.clear,
+		checking{l}.check, freezing{l}.freeze, freezing{l}.limit, ending{l}.end, holding{l}.hold, admission{l}.admit,
+		admission{l}.forget, ending{l}.clear,
 		publication{l}.publish, retaining{l}.prune,
 	} {
 		if err := do(ctx); err != nil {

@@ -51,7 +51,7 @@ type bench struct {
 	Backend              string
 	Renew, Checkpoint    time.Duration
 	Drain                time.Duration
-	Patience             time.Duration
+	Patience, Hold       time.Duration
 	Limit                int64
 
 	chunks   chunk.Sink
@@ -86,7 +86,7 @@ func (b bench) keeperWith(ledger keeper.Ledger, blobs keeper.Blobs, terminate <-
 func beShim(b bench) int {
 	s := shim.Shim{
 		Exchange: b.exchange(), Command: []string{"/bin/sh", "-c", b.Script}, Folder: b.path("work"), Grace: 10 * time.Second,
-		Patience: b.Patience, Clock: keeper.BootTime,
+		Patience: b.Patience, Failure: shim.Failure{Hold: b.Hold}, Clock: keeper.BootTime,
 	}
 	code, err := s.Run(context.Background())
 	if err != nil {

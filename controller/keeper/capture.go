@@ -61,7 +61,7 @@ func (c *captures) begin(ctx context.Context) {
 func (c *captures) checkpoint(ctx context.Context) error {
 	c.storing.Lock()
 	defer c.storing.Unlock()
-	a, err := c.run.packStill(ctx, c.run.Settings.Limit)
+	a, err := c.run.packStill(ctx, c.run.state(), c.run.Settings.Limit)
 	if errors.Is(err, state.ErrTooLarge) {
 		c.run.stop(err.Error())
 	}
@@ -98,7 +98,7 @@ func (c *captures) final(ctx context.Context, process exchange.Ended) End {
 	e := End{Outcome: job.Failed, Base: r.hold.Generation, Process: process}
 	var problem error
 	e.Outputs, problem = outputs(r.Settings.State)
-	a, err := r.packStill(ctx, orphanFactor*r.Settings.Limit)
+	a, err := r.packStill(ctx, r.state(), orphanFactor*r.Settings.Limit)
 	if err != nil {
 		e.Message = errors.Join(err, problem).Error()
 		return e
@@ -140,10 +140,10 @@ func (c *captures) final(ctx context.Context, process exchange.Ended) End {
 // stillTries is how often a state that changes is captured.
 const stillTries = 10
 
-// packStill captures the state when nothing changes it any more, or as it is after some tries.
-func (r *run) packStill(ctx context.Context, limit int64) (packed, error) {
+// packStill captures a folder when nothing changes it any more, or as it is after some tries.
+func (r *run) packStill(ctx context.Context, of parcel, limit int64) (packed, error) {
 	for try := 1; ; try++ {
-		a, err := r.pack(limit)
+		a, err := r.pack(of, limit)
 		if err != nil || !a.Torn || try == stillTries || ctx.Err() != nil {
 			return a, err
 		}
@@ -200,11 +200,29 @@ func outputs(folder string) (string, error) {
 	return string(text), nil
 }
 
+// parcel is a folder that is captured, and the prefix of its blob's name.
+type parcel struct {
+	folder, prefix string
+	exclude        state.Exclude
+}
+
+// The prefixes of blobs.
+const (
+	statePrefix = "state-"
+	planPrefix  = "plan-"
+)
+
+// state returns the folder of the state without what is not a part of it.
+func (k *Keeper) state() parcel {
+	own := k.Settings.Exclude.With(contract.ParametersFile, contract.OutputsFile, contract.PlanFolder, backend.Aside)
+	return parcel{folder: k.Settings.State, prefix: statePrefix, exclude: own}
+}
+
 // packed is an archive in the scratch folder.
 type packed struct {
 	state.Summary
 
-	path string
+	path, prefix string
 	// digest is that of the packed archive, size its size.
 	digest string
 	// empty reports that the state has no files.
@@ -213,16 +231,15 @@ type packed struct {
 
 func (p packed) remove() { _ = os.Remove(p.path) } // the scratch folder goes with the run
 
-// pack captures the state into the scratch folder.
-func (k *Keeper) pack(limit int64) (packed, error) {
-	file, err := os.CreateTemp(k.Settings.Scratch, "state-")
+// pack captures a folder into the scratch folder.
+func (k *Keeper) pack(of parcel, limit int64) (packed, error) {
+	file, err := os.CreateTemp(k.Settings.Scratch, of.prefix)
 	if err != nil {
 		return packed{}, fmt.Errorf("cannot capture the state: %w", err)
 	}
 	digest := sha256.New()
-	p := packed{path: file.Name()}
-	options := state.Options{Exclude: k.Settings.Exclude.With(contract.ParametersFile, contract.OutputsFile, backend.Aside), Limit: limit}
-	p.Summary, err = state.Capture(io.MultiWriter(file, digest), k.Settings.State, options)
+	p := packed{path: file.Name(), prefix: of.prefix}
+	p.Summary, err = state.Capture(io.MultiWriter(file, digest), of.folder, state.Options{Exclude: of.exclude, Limit: limit})
 	if err = errors.Join(err, file.Close()); err != nil {
 		p.remove()
 		return packed{}, err
@@ -244,7 +261,7 @@ func (r *run) upload(ctx context.Context, p packed) (State, error) {
 	defer file.Close() //nolint:errcheck // it is only read
 	stored := State{
 		Digest: p.Digest, Size: p.Size,
-		Blob: blob.Key{Workspace: r.hold.Workspace, Fence: r.hold.Fence, Name: "state-" + p.digest + ".tar.zst"},
+		Blob: blob.Key{Workspace: r.hold.Workspace, Fence: r.hold.Fence, Name: p.prefix + p.digest + ".tar.zst"},
 	}
 	return stored, r.Blobs.Put(ctx, stored.Blob, file)
 }
@@ -252,8 +269,8 @@ func (r *run) upload(ctx context.Context, p packed) (State, error) {
 // errGivenUp ends a fetch that cannot succeed, or whose result is not needed.
 var errGivenUp = errors.New("given up")
 
-// fetch restores a stored state into the folder, which is empty.
-func (r *run) fetch(ctx context.Context, s State) error {
+// fetch restores a stored archive into a folder, which is empty.
+func (r *run) fetch(ctx context.Context, s State, folder string) error {
 	file, err := os.CreateTemp(r.Settings.Scratch, "restore-")
 	if err != nil {
 		return fmt.Errorf("cannot fetch the state: %w", err)
@@ -264,7 +281,7 @@ func (r *run) fetch(ctx context.Context, s State) error {
 	if err != nil {
 		return fmt.Errorf("cannot fetch the state: %w", err)
 	}
-	return state.Restore(r.Settings.State, file, s.Digest, s.Size)
+	return state.Restore(folder, file, s.Digest, s.Size)
 }
 
 // download writes a stored blob into a file, until it is there whole. One that is not stored is given up.

@@ -3,6 +3,8 @@ package keeper
 import (
 	"fmt"
 	"sync"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/exchange"
 )
 
 // delay is why the state of a template that has ended is not stored yet, for renewals.
@@ -22,6 +24,13 @@ func (d *delay) of(what string, call func() error) func() error {
 		}
 		return err
 	}
+}
+
+// hold notes that the container of a template that has failed is held.
+func (d *delay) hold(h exchange.Failed) {
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	d.why = fmt.Sprintf("it failed with exit code %d, and its container is held for %s: a cancel ends that", h.Code, h.Hold)
 }
 
 // reason returns the reason; "" for none.

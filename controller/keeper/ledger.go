@@ -82,12 +82,21 @@ type Hold struct {
 	LogsFence int64
 	// Content is the digest of the content that is copied into the working directory; "" for none.
 	Content string
+	Plans   Plans
 	// Exclusive runs go on where their renewals are not acknowledged: they are never taken over because time passed.
 	Exclusive bool
 	// Lost is how long after its last acknowledged renewal a run that is not exclusive is stopped.
 	Lost time.Duration
 	// Grace is the time between SIGTERM and SIGKILL.
 	Grace time.Duration
+}
+
+// Plans tell which part a run has in a plan.
+type Plans struct {
+	// Apply is the plan that the template applies; nil for none.
+	Apply *State
+	// Leave reports that the template may leave a plan.
+	Leave bool
 }
 
 // State is a stored state.
@@ -121,6 +130,8 @@ type End struct {
 	Base int64
 	// State is set where one is stored.
 	State *State
+	// Plan is set where the template left a plan.
+	Plan *State
 	// Process is how the template ended.
 	Process exchange.Ended
 	// Outputs are those that the template wrote: JSON, "" for none.

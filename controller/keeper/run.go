@@ -130,9 +130,12 @@ func (r *run) prepare(ctx context.Context) error {
 		return fmt.Errorf("cannot empty the folder of the state: %w", err)
 	}
 	if base := r.hold.Base; base != nil {
-		if err := r.fetch(ctx, *base); err != nil {
+		if err := r.fetch(ctx, *base, r.Settings.State); err != nil {
 			return err
 		}
+	}
+	if err := (planning{r}).prepare(ctx); err != nil {
+		return err
 	}
 	files := logFiles{r.Blobs, logs.Attempt{Workspace: r.hold.Workspace, Fence: r.hold.LogsFence}, r.Settings.Logs}
 	err := r.repeat(ctx, "restore the log files", func() error {
@@ -257,6 +260,10 @@ func (r *run) look(hurried bool) (*exchange.Ended, error) {
 	if err != nil {
 		return nil, err
 	}
+	held, err := exchange.ReadFailed(r.Exchange)
+	if err == nil && held != nil {
+		r.delay.hold(*held)
+	}
 	ended, err := r.Exchange.ReadEnded()
 	if err != nil || ended != nil || alive {
 		return ended, err
@@ -284,7 +291,7 @@ func (r *run) conclude(ctx context.Context, process exchange.Ended) error {
 	if !process.Ran {
 		return r.end(ctx, End{Outcome: job.None, Base: r.hold.Generation, Process: process, Message: process.Message})
 	}
-	return r.end(ctx, r.captures.final(ctx, process))
+	return r.end(ctx, planning{r}.keep(ctx, process, r.captures.final(ctx, process)))
 }
 
 // end records the end until it is recorded, and lets the shim exit.

@@ -70,6 +70,8 @@ const (
 	// SchemaViolated names fields of bags that do not fit their interface
 	// (RELATIONS.md, Interfaces).
 	SchemaViolated Type = "SchemaViolated"
+	// Drifted says that what runs have made differs from the state that describes it (JOBS-DESIGN.md 17).
+	Drifted Type = "Drifted"
 	// Incompatible says that an interface breaks what an older version of it
 	// promised.
 	Incompatible Type = "Incompatible"
@@ -89,7 +91,7 @@ type Condition struct {
 //
 //nolint:gochecknoglobals // a table
 var needPerson = []Type{
-	Suspended, NotInjected, LeftOut, GateCycle, EnvRefused, FilesRefused, GrantRefused, SchemaViolated, EndsHeld, CommitRefused,
+	Suspended, NotInjected, LeftOut, GateCycle, EnvRefused, FilesRefused, GrantRefused, SchemaViolated, EndsHeld, CommitRefused, Drifted,
 }
 
 // passing are those that may pass by themselves.

@@ -8,6 +8,8 @@
 //	retention   which blobs, chunks and Runs may be deleted
 //	template    what a template and its type are together, and the version that they are frozen to
 //	tooltype    what OpenTofu and Ansible find of a run's parameters
+//	check       when a Workspace is checked, and what the last check found
+//	approval    what a person's approval of a plan comes to
 //	log         which chunks of a log are stored, and which are missing
 //
 // What must not come in: a Kubernetes type, a file, a network, a clock. Times and durations are arguments.

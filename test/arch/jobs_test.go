@@ -33,10 +33,11 @@ func TestStateOfRunsIsProtected(t *testing.T) {
 	all := kustomize(t, filepath.Join(repository, "deployment/job-controller"))
 	policies := objects[admissionv1.ValidatingAdmissionPolicy](t, all, "ValidatingAdmissionPolicy")
 	bindings := objects[admissionv1.ValidatingAdmissionPolicyBinding](t, all, "ValidatingAdmissionPolicyBinding")
-	require.Len(t, policies, 2)
-	require.Len(t, bindings, 2)
-	assert.ElementsMatch(t, stateful, policies[0].Spec.MatchConstraints.ResourceRules[0].Resources)
-	assert.Equal(t, []string{"jobtemplateversions"}, policies[1].Spec.MatchConstraints.ResourceRules[0].Resources)
+	require.Len(t, policies, 3)
+	require.Len(t, bindings, 3)
+	assert.Equal(t, []string{"jobapprovals"}, policies[0].Spec.MatchConstraints.ResourceRules[0].Resources)
+	assert.ElementsMatch(t, stateful, policies[1].Spec.MatchConstraints.ResourceRules[0].Resources)
+	assert.Equal(t, []string{"jobtemplateversions"}, policies[2].Spec.MatchConstraints.ResourceRules[0].Resources)
 	for i, binding := range bindings {
 		assert.Equal(t, policies[i].Name, binding.Spec.PolicyName)
 		assert.Equal(t, []admissionv1.ValidationAction{admissionv1.Deny}, binding.Spec.ValidationActions)
@@ -49,7 +50,7 @@ func TestStateOfRunsIsProtected(t *testing.T) {
 		for _, rule := range role.Rules {
 			for _, resource := range rule.Resources {
 				if slices.Contains(rule.APIGroups, "orcon.tengu.io") {
-					given[role.Name+" "+resource] = strings.Join(rule.Verbs, " ")
+					given[role.Name+" "+resource] = strings.TrimSpace(given[role.Name+" "+resource] + " " + strings.Join(rule.Verbs, " "))
 				}
 			}
 		}
@@ -61,16 +62,20 @@ func TestStateOfRunsIsProtected(t *testing.T) {
 		"orcon-job-view jobtemplateversions": read,
 		"orcon-job-view jobworkspaces":       read,
 		"orcon-job-view jobruns":             read,
+		"orcon-job-view jobapprovals":        read,
+		"orcon-job-approve jobapprovals":     "create delete get list",
+		"orcon-job-approve jobruns":          "get list",
+		"orcon-job-approve jobworkspaces":    "get list",
 		"orcon-job-edit jobtemplates":        write,
 		"orcon-job-edit jobtemplateversions": "delete",
 		"orcon-job-edit jobworkspaces":       write,
 		"orcon-job-edit jobruns":             write,
 	}, given)
-	assert.Len(t, kinds, 5, "each kind has a reader")
+	assert.Len(t, kinds, 6, "each kind has a reader")
 }
 
 // Each subresource of the people's API is a permission of its own: viewers read logs, editors read and replace states, and
-// decide.
+// decide; plans are read by editors, and by those who approve.
 func TestRightsOfThePeoplesAPI(t *testing.T) {
 	all := kustomize(t, filepath.Join(repository, "deployment/job-controller"))
 	given := map[string][]string{}
@@ -86,6 +91,8 @@ func TestRightsOfThePeoplesAPI(t *testing.T) {
 	assert.Equal(t, map[string][]string{
 		"orcon-job-view " + people.Runs + "/" + people.Log:             {"get"},
 		"orcon-job-view " + people.Workspaces + "/" + people.PastRuns:  {"get"},
+		"orcon-job-edit " + people.Runs + "/" + people.Plans:           {"get"},
+		"orcon-job-approve " + people.Runs + "/" + people.Plans:        {"get"},
 		"orcon-job-edit " + people.Workspaces + "/" + people.Archives:  {"get", "update"},
 		"orcon-job-edit " + people.Workspaces + "/" + people.Decisions: {"create"},
 		"orcon-job-edit " + people.Templates + "/" + people.Contents:   {"update"},

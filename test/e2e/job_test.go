@@ -47,6 +47,7 @@ func TestRunsAreJobs(t *testing.T) {
 	w.cancel(cancelled)
 	assert.Equal(t, "Committed 4", w.field("jobworkspace/count", "{.state.lastEnd.outcome} {.state.generation.number}"))
 
+	w.heldOnFailure()
 	evicted := w.begin("count", "wait")
 	w.phase(evicted, "Running")
 	w.started(evicted)
@@ -97,6 +98,17 @@ func (w *world) persons() {
 	require.ErrorContains(w.t, err, "exit status 1")
 }
 
+// heldOnFailure has the container of a run that fails kept: a person mends the state in it, and that is captured (JOBS-DESIGN.md 17).
+func (w *world) heldOnFailure() {
+	w.t.Helper()
+	w.apply("apiVersion: orcon.tengu.io/v1alpha1\nkind: JobWorkspace\nmetadata: {name: held}\nspec: {template: count, holdOnFailure: 1h}\n")
+	held := w.begin("held", "fail")
+	w.hindered(held, "it failed with exit code 3, and its container is held for 1h0m0s")
+	w.kubectl("exec", "-c", "template", w.kubectl("get", "pods", "-l", "job.orcon.tengu.io/run="+held, "-o", "name"), "--", "touch", "/state/mended")
+	w.cancel(held)
+	assert.Equal(w.t, "Committed 3", w.field("jobrun/"+held, "{.state.end.outcome} {.state.end.exit.code}"))
+}
+
 // adopts has a JobWorkspace that is made anew take over the state that the one before left, which is encrypted by the key of
 // the controller (JOBS-DESIGN.md 9 and 12, JOBS.md J14 and J18).
 func (w *world) adopts() {
@@ -142,6 +154,7 @@ spec:
           touch a "$HOME/a" /tmp/a; echo "file $n" >>/logs/a
     - name: destroy
       entrypoint: [rm, /state/count]
+    - {name: fail, entrypoint: [sh, -c, exit 3]}
     - name: wait
       entrypoint: [sh, -ec]
       args:

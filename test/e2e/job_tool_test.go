@@ -194,7 +194,89 @@ func (w *world) openTofu() {
 	assert.Contains(w.t, w.carried("network", "check", "Failed"), one)
 	w.carried("network", "repair", "Succeeded")
 	assert.Contains(w.t, w.carried("network", "check", "Succeeded"), none, "the rescued state was pushed")
-	assert.Contains(w.t, w.carried("network", "destroy", "Succeeded"), "Destroy complete! Resources: 2 destroyed.")
+	w.plans()
+}
+
+// plans has exactly the plan of OpenTofu applied that was approved, by another person than the one who runs. What changed
+// since is planned again, and so is the end (JOBS.md J17).
+func (w *world) plans() {
+	w.t.Helper()
+	w.kubectl("create", "serviceaccount", "approver")
+	w.kubectl("create", "rolebinding", "approver", "--clusterrole=orcon-job-approve", "--serviceaccount="+w.namespace+":approver")
+	approver := w.as("approver")
+	w.kubectl("patch", "jobworkspace", "network", "--type=merge", "-p", `{"spec":{"approval":"Plan"}}`)
+	w.phase(w.begin("network", "deploy"), "Failed")
+	network := func(bruges string) {
+		w.set("network", map[string]any{"sites": map[string]string{"ghent": "10.0.0.0/24", "bruges": bruges}})
+	}
+	network("10.0.6.0/24")
+	stale := w.begin("network", "plan")
+	w.phase(stale, "Succeeded")
+	network("10.0.7.0/24")
+	again := w.approved(stale, approver, "10.0.6.0/24", "Rejected")
+	assert.Contains(w.t, w.field("jobrun/"+again, "{.state.end.message}"), "template, parameters or secrets have changed since it was made: JobRun ")
+	w.eventually(func() string { // the one that plans again has the plan
+		if now := w.field("jobworkspace/network", "{.state.plan.run.name}"); now == stale {
+			return "the plan is that of " + now
+		}
+		return ""
+	})
+	plan := w.field("jobworkspace/network", "{.state.plan.run.name}")
+	w.phase(plan, "Succeeded")
+	applies := w.approved(plan, approver, "10.0.7.0/24", "Succeeded")
+	assert.Contains(w.t, w.logOf(applies), "Apply complete! Resources: 0 added, 1 changed, 0 destroyed.")
+	out, err := approver.tryWith("apiVersion: orcon.tengu.io/v1alpha1\nkind: JobRun\nmetadata: {name: own}\nspec: {workspace: network, action: plan}\n",
+		"create", "-f", "-")
+	require.Error(w.t, err, "who approves does not run")
+	assert.Contains(w.t, out, `cannot create resource "jobruns"`)
+	out, err = w.tryWith("apiVersion: orcon.tengu.io/v1alpha1\nkind: JobApproval\nmetadata: {name: other}\n"+
+		"spec: {run: "+plan+", planDigest: 'sha256:"+strings.Repeat("0", 64)+"', author: ann}\n", "create", "-f", "-")
+	require.Error(w.t, err)
+	assert.Contains(w.t, out, "users approve only in their own name")
+	w.phase(w.begin("network", "plan-destroy"), "Succeeded")
+	gone := w.approved(w.field("jobworkspace/network", "{.state.plan.run.name}"), approver, "2 to destroy", "Succeeded")
+	assert.Contains(w.t, w.logOf(gone), "Apply complete! Resources: 0 added, 0 changed, 2 destroyed.")
+	w.kubectl("patch", "jobworkspace", "network", "--type=merge", "-p", `{"spec":{"check":{"schedule":"@every 1m"}}}`)
+	w.eventually(func() string { // what was destroyed is still asked for
+		if now := w.field("jobworkspace/network", "{.status.conditions[?(@.type=='Drifted')].status}"); now != "True" {
+			return "Drifted is " + now + ": " + w.field("jobworkspace/network", "{.status.conditions[?(@.type=='Drifted')].message}")
+		}
+		return ""
+	})
+	w.kubectl("patch", "jobworkspace", "network", "--type=merge", "-p", `{"spec":{"check":null}}`)
+}
+
+// as returns the same world by the account of the namespace.
+func (w *world) as(account string) *world {
+	w.t.Helper()
+	file := filepath.Join(w.t.TempDir(), "kubeconfig")
+	require.NoError(w.t, os.WriteFile(file, []byte(w.kubectl("config", "view", "--raw", "--flatten", "--minify")), 0o600))
+	other, cluster := *w, *w.Cluster
+	cluster.Kubeconfig = file
+	other.Cluster = &cluster
+	other.kubectl("config", "set-credentials", account, "--token="+w.kubectl("create", "token", account))
+	other.kubectl("config", "set-context", "--current", "--user="+account)
+	return &other
+}
+
+// approved has a person approve the plan of a JobRun, whose text has a part, and returns the JobRun that applies it, which
+// comes to a phase.
+func (w *world) approved(name string, person *world, part, phase string) string {
+	w.t.Helper()
+	code, out := person.orcon(controlplane.Binary(w.t, "orcon"), "job", "approve", name, "--yes")
+	require.Zero(w.t, code, out)
+	assert.Contains(w.t, out, part)
+	_, approval, _ := strings.Cut(out, "JobApproval ")
+	approval, _, _ = strings.Cut(approval, ";")
+	w.eventually(func() string {
+		if w.field("jobapproval/"+approval, "{.status.run}") == "" {
+			return w.field("jobapproval/"+approval, "{.status.conditions[*].message}")
+		}
+		return ""
+	})
+	applies := w.field("jobapproval/"+approval, "{.status.run}")
+	w.phase(applies, phase)
+	return applies
 }
 
 // ansible has the tool change a file of a host over SSH, by a key of a Secret: a second run changes nothing (JOBS.md J14

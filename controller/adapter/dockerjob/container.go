@@ -39,6 +39,9 @@ func build(a executor.Attempt, f Mounts, program string, l Limits) client.Contai
 		installed, "shim", "--exchange=" + folderExchange, "--work=" + contract.Work, "--state=" + contract.State,
 		"--grace=" + a.Timing.Grace.String(), "--backend=" + Backend,
 	}
+	if a.Hold > 0 {
+		command = append(command, "--hold="+a.Hold.String())
+	}
 	for _, pattern := range a.Input.Rescue {
 		command = append(command, "--rescue="+pattern)
 	}

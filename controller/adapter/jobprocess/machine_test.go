@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	flags := flag.NewFlagSet(os.Args[1], flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	folder, work := flags.String("exchange", "", ""), flags.String("work", "", "")
-	for _, other := range []string{"run", "attempt", "place", "address", "token", "state", "scratch", "grace", "limit", "checkpoint", "exclude", "logs", "rescue"} {
+	for _, other := range []string{"run", "attempt", "place", "address", "token", "state", "scratch", "grace", "hold", "limit", "checkpoint", "exclude", "logs", "rescue"} {
 		flags.String(other, "", "")
 	}
 	if err := flags.Parse(os.Args[2:]); err != nil {

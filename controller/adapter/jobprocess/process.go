@@ -59,6 +59,7 @@ func (m *Machine) startShim(a attempt, at executor.Attempt) error {
 	}
 	args := []string{
 		"--exchange", a.path(exchangeName), "--work", a.path(workName), "--state", a.path(stateName), "--grace", at.Timing.Grace.String(),
+		"--hold", at.Hold.String(),
 	}
 	for _, pattern := range at.Input.Rescue {
 		args = append(args, "--rescue", pattern)
@@ -76,6 +77,11 @@ func environment(a attempt, at executor.Attempt) []string {
 		contract.VariableParameters: filepath.Join(a.path(stateName), contract.ParametersFile),
 		contract.VariableOutputs:    filepath.Join(a.path(stateName), contract.OutputsFile),
 	})
+	for _, name := range []string{contract.VariablePlan, contract.VariableApproved} {
+		if all[name] != "" {
+			all[name] = filepath.Join(a.path(stateName), contract.PlanFolder)
+		}
+	}
 	var list []string
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		list = append(list, name+"="+all[name])

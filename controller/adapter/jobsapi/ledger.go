@@ -21,13 +21,18 @@ func (c *Client) Claim(ctx context.Context, claimant keeper.Claimant) (keeper.Ho
 	hold := keeper.Hold{
 		Workspace: h.Workspace, Fence: h.Fence, Sequence: h.Sequence, Generation: h.Generation, Parameters: h.Parameters,
 		Environment: h.Environment, Exclusive: h.Exclusive, Lost: seconds(h.LostSeconds), Grace: seconds(h.GraceSeconds),
-		LogsFence: h.LogsFence, Content: h.Content,
-	}
-	if s := h.Base; s != nil {
-		key := blob.Key{Workspace: h.Workspace, Fence: s.Fence, Name: s.Name}
-		hold.Base = &keeper.State{Digest: s.Digest, Blob: key, Size: s.Size}
+		LogsFence: h.LogsFence, Content: h.Content, Base: storedOf(h.Workspace, h.Base),
+		Plans: keeper.Plans{Apply: storedOf(h.Workspace, h.Plan), Leave: h.Plans},
 	}
 	return hold, nil
+}
+
+// storedOf maps a state of a Workspace, or a plan; nil stays nil.
+func storedOf(workspace string, s *runner.State) *keeper.State {
+	if s == nil {
+		return nil
+	}
+	return &keeper.State{Digest: s.Digest, Blob: blob.Key{Workspace: workspace, Fence: s.Fence, Name: s.Name}, Size: s.Size}
 }
 
 func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
@@ -50,7 +55,8 @@ func (c *Client) Checkpoint(ctx context.Context, h keeper.Holder, p keeper.Check
 func (c *Client) End(ctx context.Context, h keeper.Holder, e keeper.End) error {
 	exit := exitOf(e.Process)
 	return c.call(ctx, "end", runner.End{
-		Fence: h.Fence, Base: e.Base, Outcome: string(e.Outcome), State: stateOf(e.State), Code: exit.Code, Cause: string(exit.Cause),
+		Fence: h.Fence, Base: e.Base, Outcome: string(e.Outcome), State: stateOf(e.State), Plan: stateOf(e.Plan),
+		Code: exit.Code, Cause: string(exit.Cause),
 		Outputs: e.Outputs, Message: cmp.Or(e.Message, e.Process.Message),
 	}, &runner.Ended{})
 }

@@ -33,6 +33,7 @@ func attempt() executor.Attempt {
 			Files:   run.Files{Exclude: []string{".terraform", "*.$(tmp)"}},
 			Secrets: []run.SecretFile{{Name: "known_hosts", Secret: "ssh", Key: "hosts"}},
 		},
+		Hold:     10 * time.Minute,
 		Timing:   job.Timing{Lost: time.Minute, Grace: 90*time.Second + time.Millisecond},
 		Settings: executor.Settings{Limit: 1 << 20, Checkpoint: 15 * time.Second},
 	}

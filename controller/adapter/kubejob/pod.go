@@ -178,6 +178,9 @@ func keeper(a executor.Attempt, r Runner) corev1.Container {
 
 func template(a executor.Attempt) corev1.Container {
 	command := []string{installed, "shim", option("exchange", folderExchange), option("work", contract.Work), option("grace", a.Timing.Grace)}
+	if a.Hold > 0 {
+		command = append(command, option("hold", a.Hold))
+	}
 	for _, pattern := range a.Input.Rescue {
 		command = append(command, option("rescue", pattern))
 	}

@@ -2,6 +2,7 @@
 // controller (JOBS-DESIGN.md 13). All paths lie below those of the group's namespaces:
 //
 //	GET   jobruns/NAME/log              the log of a JobRun, as text
+//	GET   jobruns/NAME/plan             RunPlan
 //	GET   jobworkspaces/NAME/state      State, or with ?archive= an archive: tar, compressed by zstd; with ?left= Left
 //	PUT   jobworkspaces/NAME/state      an archive → State
 //	POST  jobworkspaces/NAME/decision   Decision → State

@@ -19,6 +19,7 @@ const (
 const (
 	Runs       = "jobruns"
 	Log        = "log"
+	Plans      = "plan"
 	Workspaces = "jobworkspaces"
 	Archives   = "state"
 	Decisions  = "decision"
@@ -167,3 +168,21 @@ const (
 	StoreNewest = "store-newest"
 	StoreIgnore = "store-ignore"
 )
+
+// RunPlan is the plan that a JobRun left.
+type RunPlan struct {
+	metav1.TypeMeta `json:",inline"`
+
+	Namespace string `json:"namespace"`
+	// Run is the name of the JobRun, Workspace that of its JobWorkspace.
+	Run       string `json:"run"`
+	Workspace string `json:"workspace"`
+	// Digest is the one that a JobApproval names.
+	Digest string `json:"digest"`
+	// Generation is the number of the state that the plan is for.
+	Generation int64 `json:"generation"`
+	// Obstacle tells why the plan cannot be applied; "" for one that can be.
+	Obstacle string `json:"obstacle,omitempty"`
+	// Text describes the plan for persons; "" if the template wrote none.
+	Text string `json:"text"`
+}

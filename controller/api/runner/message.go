@@ -38,6 +38,9 @@ type Hold struct {
 	LogsFence int64 `json:"logsFence,omitempty"`
 	// Content is the digest of the content that is copied to /work; "" for none.
 	Content string `json:"content,omitempty"`
+	// Plan is the plan that is applied; none for a run that applies none. Plans reports that the run may leave one.
+	Plan  *State `json:"plan,omitempty"`
+	Plans bool   `json:"plans,omitempty"`
 	// LostSeconds and GraceSeconds are the times of the hold.
 	LostSeconds  float64 `json:"lostSeconds"`
 	GraceSeconds float64 `json:"graceSeconds"`
@@ -81,6 +84,8 @@ type End struct {
 	Base    int64  `json:"base"`
 	Outcome string `json:"outcome"`
 	State   *State `json:"state,omitempty"`
+	// Plan is the plan that the process left; none for none.
+	Plan *State `json:"plan,omitempty"`
 	// Code and Cause tell how the process ended.
 	Code    int    `json:"code"`
 	Cause   string `json:"cause,omitempty"`

@@ -99,7 +99,7 @@ func (s *sweeping) below(ctx context.Context, fence int64) error {
 	}
 	var archives []retention.Archive
 	for _, one := range all {
-		if strings.HasPrefix(one.Key.Name, evidence.StatePrefix) {
+		if strings.HasPrefix(one.Key.Name, evidence.StatePrefix) || strings.HasPrefix(one.Key.Name, evidence.PlanPrefix) {
 			archives = append(archives, retention.Archive{Key: one.Key.String(), Fence: fence, Stored: one.Stored})
 		}
 	}

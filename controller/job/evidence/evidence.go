@@ -18,8 +18,9 @@ import (
 const (
 	ClaimantName     = "claimant"
 	generationPrefix = "generation-"
-	// StatePrefix begins the names of archives.
+	// StatePrefix begins the names of archives, PlanPrefix those of archives of plans.
 	StatePrefix = "state-"
+	PlanPrefix  = "plan-"
 	// RunName is that of the manifest of the Run that held the lock last with the fence.
 	RunName = "run"
 )

@@ -37,7 +37,9 @@ type Attempt struct {
 	Fence     int64
 	Input     run.Input
 	Timing    job.Timing
-	Settings  Settings
+	// Hold is how long the container is kept if the process fails; 0 for not at all.
+	Hold     time.Duration
+	Settings Settings
 }
 
 // Environment returns the variables of the process by name: those of the frozen input, and those of the contract, which
@@ -47,6 +49,7 @@ func (a Attempt) Environment() map[string]string {
 	maps.Copy(all, a.Input.Env)
 	for _, one := range contract.Environment(contract.Run{
 		Namespace: a.Namespace, Workspace: a.Workspace, Name: a.Run, Action: a.Input.Action, Type: string(a.Input.Type), Attempt: a.Number,
+		Plans: a.Input.Plans(), Applies: a.Input.Plan != "",
 	}) {
 		name, value, _ := strings.Cut(one, "=")
 		all[name] = value

@@ -46,6 +46,7 @@ func (a *API) Handler() http.Handler {
 	}{
 		{http.MethodGet, people.Runs, people.Log, "get", a.log},
 		{http.MethodGet, people.Workspaces, people.PastRuns, "get", a.runs},
+		{http.MethodGet, people.Runs, people.Plans, "get", plans{a}.send},
 		{http.MethodGet, people.Workspaces, people.Archives, "get", a.state},
 		{http.MethodPut, people.Workspaces, people.Archives, "update", bounded(uploads, a.push)},
 		{http.MethodPost, people.Workspaces, people.Decisions, "create", a.decide},

@@ -373,7 +373,7 @@ func TestDiscovery(t *testing.T) {
 		verbs[one.Name] = strings.Join(one.Verbs, " ")
 	}
 	assert.Equal(t, map[string]string{
-		"jobruns/log": "get", "jobworkspaces/runs": "get", "jobworkspaces/state": "get update", "jobworkspaces/decision": "create",
+		"jobruns/log": "get", "jobruns/plan": "get", "jobworkspaces/runs": "get", "jobworkspaces/state": "get update", "jobworkspaces/decision": "create",
 		"jobtemplates/content": "update",
 	}, verbs)
 	code, _ := b.send(t, request{path: "/openapi/v2"})

@@ -29,6 +29,7 @@ func discovery() map[string]any {
 			APIResources: []metav1.APIResource{
 				resource(people.Runs, people.Log, "JobRunLog", "get"),
 				resource(people.Workspaces, people.PastRuns, "JobRunList", "get"),
+				resource(people.Runs, people.Plans, "JobRunPlan", "get"),
 				resource(people.Workspaces, people.Archives, "JobWorkspaceState", "get", "update"),
 				resource(people.Workspaces, people.Decisions, "JobWorkspaceDecision", "create"),
 				resource(people.Templates, people.Contents, "JobTemplateContent", "update"),

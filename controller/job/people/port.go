@@ -92,4 +92,5 @@ const (
 	StateRead    DeedKind = "StateRead"
 	// ContentPushed is the reason of JobTemplates.
 	ContentPushed DeedKind = "ContentPushed"
+	PlanRead      DeedKind = "PlanRead"
 )

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -234,6 +235,45 @@ func TestTwice(t *testing.T) {
 		request{why: "blobs never change", token: "p", method: "PUT", path: "r/blobs/1/state-2", body: "other", status: 409, reason: runner.Conflict},
 		request{why: "nor chunks", token: "p", method: "PUT", path: "r/logs/1/stdout/1", body: "other", status: 409, reason: runner.Conflict},
 	)
+}
+
+// JOBS.md J8 and J17: a run that plans leaves its plan by its end, each request twice, and the Run that applies it gets that.
+func TestPlan(t *testing.T) {
+	b := newBench(t)
+	token := func(run string, r serve.Run) {
+		b.Add(run, serve.Caller{Workspace: "w", Run: workspace.Run{UID: run, Name: run}, Claimant: workspace.Claimant{ID: run, Where: "node"}}, r)
+	}
+	token("r", serve.Run{Plans: "sha256:input"})
+	const end = `{"fence":1,"outcome":"unchanged","plan":{"digest":"sha256:p","fence":1,"name":"%s"}}`
+	for _, q := range []request{
+		{why: "claim", method: "POST", path: "r/claim", body: claimOf + `r"}`, status: 200, says: `"plans":true`},
+		{why: "a plan", method: "PUT", path: "r/blobs/1/plan-1", body: "plan", status: 204},
+		{why: "the end", method: "POST", path: "r/end", body: fmt.Sprintf(end, "plan-1"), status: 200},
+	} {
+		q.token = "r"
+		first := b.send(t, q)
+		assert.Contains(t, first, q.says)
+		assert.Equal(t, first, b.send(t, q), q.why)
+	}
+	plan := b.Workspace("w").Plan
+	assert.Equal(t, workspace.Plan{
+		Blob: workspace.Blob{Digest: "sha256:p", Key: "w/0000000000000000001/plan-1", Fence: 1}, Run: workspace.Run{UID: "r", Name: "r"}, Input: "sha256:input",
+	}, plan)
+	token("a", serve.Run{Plan: "sha256:p"})
+	require.NoError(t, b.Change("w", func(w workspace.Workspace) (workspace.Workspace, error) {
+		return w.Acquire(workspace.Admission{Run: workspace.Run{UID: "a", Name: "a"}, Published: 1, Plan: "sha256:p", Now: time.Now()})
+	}))
+	assert.Contains(t, b.send(t, request{token: "a", method: "POST", path: "a/claim", body: claimOf + `a"}`, status: 200}),
+		`"plan":{"digest":"sha256:p","fence":1,"name":"plan-1","size":1048576}`)
+	assert.Equal(t, "plan", b.send(t, request{token: "a", method: "GET", path: "a/blobs/1/plan-1", status: 200}))
+	b.all(t,
+		request{why: "it plans nothing", token: "a", method: "POST", path: "a/end", status: 400, reason: runner.Invalid,
+			body: strings.Replace(fmt.Sprintf(end, "plan-1"), `"fence":1`, `"fence":2`, 2), says: "its action plans no other one"})
+	token("a", serve.Run{Plans: "sha256:input"})
+	b.all(t,
+		request{why: "a state is no plan", token: "a", method: "POST", path: "a/end", status: 400, reason: runner.Invalid,
+			body: strings.Replace(fmt.Sprintf(end, "state-1"), `"fence":1`, `"fence":2`, 2), says: "it is not a plan-archive of fence 2"})
+	assert.Equal(t, "a", b.Workspace("w").Lock.Run.UID)
 }
 
 // JOBS-DESIGN.md 5 and 6: a stale end commits nothing, and its archive is an orphan.

@@ -23,8 +23,8 @@ import (
 // and compared with its digest, before the store gets it.
 func (a *API) put(w http.ResponseWriter, r *http.Request, c Caller) error {
 	key, err := keyOf(r, c)
-	if err == nil && !strings.HasPrefix(key.Name, statePrefix) {
-		err = fmt.Errorf("cannot store blob %s: %w: its name does not begin with %s", key, workspace.ErrInvalid, statePrefix)
+	if err == nil && !strings.HasPrefix(key.Name, statePrefix) && !strings.HasPrefix(key.Name, planPrefix) {
+		err = fmt.Errorf("cannot store blob %s: %w: its name does not begin with %s or %s", key, workspace.ErrInvalid, statePrefix, planPrefix)
 	}
 	if err == nil {
 		err = a.owned(r.Context(), c, key.Fence)

@@ -57,7 +57,11 @@ func (a *API) claim(r *http.Request, c Caller, in runner.Claim) (runner.Hold, er
 		return runner.Hold{}, err
 	}
 	a.generation(r.Context(), c.Workspace, w)
-	base, err := a.base(w)
+	base, err := a.stored(w.State.Blob)
+	if err != nil {
+		return runner.Hold{}, err
+	}
+	plan, err := planning{a}.applied(w, run)
 	var logs int64
 	if run.RestoreLogs {
 		logs = w.Last.Fence
@@ -66,6 +70,7 @@ func (a *API) claim(r *http.Request, c Caller, in runner.Claim) (runner.Hold, er
 		Workspace: c.Workspace, Fence: w.Lock.Fence, Generation: w.Lock.Base, Base: base, Sequence: w.Checkpoint.Sequence,
 		Parameters: run.Parameters, Environment: run.Environment, Exclusive: !w.Lock.Safety.Expires(),
 		LostSeconds: w.Lock.Timing.Lost.Seconds(), GraceSeconds: w.Lock.Timing.Grace.Seconds(), LogsFence: logs, Content: run.Content,
+		Plan: plan, Plans: run.Plans != "",
 	}, err
 }
 
@@ -89,13 +94,13 @@ func (a *API) claimed(ctx context.Context, w workspace.Workspace, c Caller, atte
 	return next, nil
 }
 
-// base returns the state that a hold begins from; nil for an empty one.
-func (a *API) base(w workspace.Workspace) (*runner.State, error) {
-	if w.State.Digest == "" {
+// stored returns an archive as a keeper fetches it; nil for none.
+func (a *API) stored(b workspace.Blob) (*runner.State, error) {
+	if b.Digest == "" {
 		return nil, nil
 	}
-	key, err := blob.ParseKey(w.State.Key)
-	return &runner.State{Digest: w.State.Digest, Fence: key.Fence, Name: key.Name, Size: a.Limits.State}, err
+	key, err := blob.ParseKey(b.Key)
+	return &runner.State{Digest: b.Digest, Fence: key.Fence, Name: key.Name, Size: a.Limits.State}, err
 }
 
 // maxWaits is how many bytes of the reason for which a holder waits are shown.
@@ -120,7 +125,7 @@ func (a *API) renew(r *http.Request, c Caller, in runner.Renew) (runner.Renewal,
 
 // checkpoint answers a checkpoint.
 func (a *API) checkpoint(r *http.Request, c Caller, in runner.Checkpoint) (struct{}, error) {
-	archive, err := a.archive(r.Context(), c, in.Fence, &in.State)
+	archive, err := a.archive(r.Context(), c, in.Fence, &in.State, statePrefix)
 	if err != nil {
 		return struct{}{}, err
 	}
@@ -134,7 +139,11 @@ func (a *API) checkpoint(r *http.Request, c Caller, in runner.Checkpoint) (struc
 
 // end answers an end.
 func (a *API) end(r *http.Request, c Caller, in runner.End) (runner.Ended, error) {
-	archive, err := a.archive(r.Context(), c, in.Fence, in.State)
+	archive, err := a.archive(r.Context(), c, in.Fence, in.State, statePrefix)
+	if err != nil {
+		return runner.Ended{}, err
+	}
+	plan, err := planning{a}.left(r.Context(), c, in)
 	if err != nil {
 		return runner.Ended{}, err
 	}
@@ -146,7 +155,7 @@ func (a *API) end(r *http.Request, c Caller, in runner.End) (runner.Ended, error
 		return runner.Ended{}, err
 	}
 	capture := workspace.Capture{
-		Run: c.Run, Fence: in.Fence, Base: in.Base, Outcome: job.Outcome(in.Outcome), Blob: archive,
+		Run: c.Run, Fence: in.Fence, Base: in.Base, Outcome: job.Outcome(in.Outcome), Blob: archive, Plan: plan,
 		Exit: job.Exit{Code: in.Code, Cause: job.Cause(in.Cause)}, Now: a.Clock(),
 	}
 	var outcome job.Outcome
@@ -164,15 +173,16 @@ func (a *API) end(r *http.Request, c Caller, in runner.End) (runner.Ended, error
 	return runner.Ended{Outcome: string(outcome)}, err
 }
 
-// archive returns a state that a caller has stored below a fence of its own; the zero value for none.
-func (a *API) archive(ctx context.Context, c Caller, fence int64, s *runner.State) (workspace.Blob, error) {
+// archive returns an archive that a caller has stored below a fence of its own, by a name that begins with a prefix; the
+// zero value for none.
+func (a *API) archive(ctx context.Context, c Caller, fence int64, s *runner.State, prefix string) (workspace.Blob, error) {
 	if err := a.owned(ctx, c, fence); err != nil || s == nil {
 		return workspace.Blob{}, err
 	}
 	key := blob.Key{Workspace: c.Workspace, Fence: fence, Name: s.Name}
-	if s.Fence != fence || !strings.HasPrefix(s.Name, statePrefix) || key.Check() != nil {
-		return workspace.Blob{}, fmt.Errorf("cannot use archive %q of fence %d: %w: it is not a state of fence %d",
-			s.Name, s.Fence, workspace.ErrInvalid, fence)
+	if s.Fence != fence || !strings.HasPrefix(s.Name, prefix) || key.Check() != nil {
+		return workspace.Blob{}, fmt.Errorf("cannot use archive %q of fence %d: %w: it is not a %sarchive of fence %d",
+			s.Name, s.Fence, workspace.ErrInvalid, prefix, fence)
 	}
 	in, err := a.Store.Get(ctx, key)
 	if errors.Is(err, blob.ErrNotFound) {

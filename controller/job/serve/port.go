@@ -47,6 +47,8 @@ type Run struct {
 	RestoreLogs bool
 	// Namespace is that of the Run, and Content the digest of the content that is copied to /work; "" for none.
 	Namespace, Content string
+	// Plans is the digest of its input if it may leave a plan, Plan that of the plan that it applies; "" for none.
+	Plans, Plan string
 	// Cancel is set by a cancel or a timeout, and never taken back.
 	Cancel bool
 }

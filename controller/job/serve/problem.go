@@ -29,6 +29,8 @@ var refusals = []refusal{
 	{ErrForbidden, http.StatusForbidden, runner.Forbidden, "a keeper's token is good for its own Run only: see the pod's service account"},
 	{workspace.ErrInvalid, http.StatusBadRequest, runner.Invalid, "use a keeper of the controller's version"},
 	{workspace.ErrStale, http.StatusConflict, runner.Stale, "stop the process: what it left is kept as an orphan"},
+	{workspace.ErrVoid, http.StatusConflict, runner.Stale, "start nothing"},
+	{workspace.ErrReplaced, http.StatusConflict, runner.Stale, "start nothing"},
 	{workspace.ErrHeld, http.StatusConflict, runner.Held, "start nothing"},
 	{workspace.ErrWaits, http.StatusConflict, runner.Waits, "decide, then it goes on by itself"},
 	{workspace.ErrAhead, http.StatusConflict, runner.Waits, "decide, then it goes on by itself"},

@@ -13,10 +13,11 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
 )
 
-// Names of blobs that the API stores below a fence. Keepers write only names that begin with statePrefix.
+// Names of blobs that the API stores below a fence. Keepers write only names that begin with statePrefix or planPrefix.
 const (
 	claimantName = evidence.ClaimantName
 	statePrefix  = evidence.StatePrefix
+	planPrefix   = evidence.PlanPrefix
 )
 
 // record records who claims a fence, once.

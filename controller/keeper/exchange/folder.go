@@ -42,6 +42,14 @@ type Stop struct {
 	Reason string `json:"reason"`
 }
 
+// Failed reports that a process has failed, and that its container is held before its end is reported.
+type Failed struct {
+	// Code is the exit code of the process.
+	Code int `json:"code"`
+	// Hold is how long it is held.
+	Hold time.Duration `json:"hold"`
+}
+
 // Ended reports how the process ended.
 type Ended struct {
 	// Code is the exit code of the container, by the contract.
@@ -66,6 +74,7 @@ const (
 	startedName = "started"
 	stopName    = "stop"
 	endedName   = "ended"
+	failedName  = "failed"
 	outcomeName = "outcome"
 	renewedName = "renewed"
 	shimLock    = "shim.lock"
@@ -82,6 +91,12 @@ func (f Folder) WriteStarted() error { return write(f, startedName, Started{}) }
 
 // WriteStop writes Stop.
 func (f Folder) WriteStop(s Stop) error { return write(f, stopName, s) }
+
+// WriteFailed writes Failed.
+func WriteFailed(f Folder, e Failed) error { return write(f, failedName, e) }
+
+// ReadFailed reads Failed.
+func ReadFailed(f Folder) (*Failed, error) { return read[Failed](f, failedName) }
 
 // WriteEnded writes Ended.
 func (f Folder) WriteEnded(e Ended) error { return write(f, endedName, e) }

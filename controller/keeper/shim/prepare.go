@@ -31,7 +31,7 @@ func (s *Shim) prepare(environment []string) ([]string, error) {
 	}
 	p, err := kind.Prepare(tooltype.Input{
 		Parameters: string(parameters), Secrets: variable(environment, contract.VariableSecrets),
-		Backend: variable(environment, contract.VariableAddress) != "",
+		Backend: variable(environment, contract.VariableAddress) != "", Plan: variable(environment, contract.VariablePlan),
 	})
 	if err != nil {
 		return nil, err

@@ -66,8 +66,8 @@ func (s *Shim) stream(name string) (*os.File, error) {
 		return nil, fmt.Errorf("cannot open %s: %w", name, err)
 	}
 	to := &exchange.Stream{Folder: s.Exchange.Output(), Name: name, Segment: segment, Limit: spool}
-	s.readers = append(s.readers, in)
-	s.copies.Go(func() {
+	s.output.readers = append(s.output.readers, in)
+	s.output.copies.Go(func() {
 		_, err := io.Copy(to, in)
 		if err = errors.Join(err, to.Close(), in.Close()); err != nil {
 			glog.Errorf("cannot read %s to its end: %v", name, err)
@@ -105,10 +105,10 @@ func (s *Shim) finish() {
 			break
 		}
 	}
-	for _, in := range s.readers {
+	for _, in := range s.output.readers {
 		_ = in.SetReadDeadline(time.Now().Add(drain)) // it may be closed already
 	}
-	s.copies.Wait()
+	s.output.copies.Wait()
 }
 
 // children returns the children of this process; those of a process that has ended are among them.

@@ -31,14 +31,20 @@ type Shim struct {
 	Rescue Rescue
 	// Patience is how long an ended template waits for a keeper if none lives; 0 for as long as it takes.
 	Patience time.Duration
+	Failure  Failure
 	// Clock returns the time since the machine started, as the keeper's does.
 	Clock func() time.Duration
 
-	keeper  absence
-	main    int
+	keeper absence
+	main   int
+	output outputs
+	halt   halt
+}
+
+// outputs are the pipes of the template's outputs.
+type outputs struct {
 	copies  sync.WaitGroup
 	readers []*os.File
-	halt    halt
 }
 
 // absence holds the terms by which the shim acts where there is no keeper.
@@ -115,6 +121,9 @@ func (s *Shim) recover() error {
 
 // step does what is due.
 func (s *Shim) step(received os.Signal) (code int, done bool, err error) {
+	if s.Failure.ended != nil {
+		return 0, false, finished{s}.release(received)
+	}
 	if s.main != 0 {
 		if received == syscall.SIGTERM || received == syscall.SIGINT {
 			s.stop(s.Grace, "the container is stopped")
@@ -179,14 +188,13 @@ func (s *Shim) supervise() error {
 		return nil
 	}
 	s.finish()
-	s.Rescue.save(s.Folder)
 	e := exchange.Ended{Code: status.ExitStatus(), Ran: true, Killed: s.halt.killed}
 	if status.Signaled() {
 		e.Code = contract.OfSignalNumber(int(status.Signal()))
 		e.Killed = e.Killed || status.Signal() == syscall.SIGKILL
 	}
 	s.main = 0
-	return s.Exchange.WriteEnded(e)
+	return finished{s}.end(e)
 }
 
 // stop sends SIGTERM to the process group, and has it killed after the grace. Only the first call counts: a cancel is
@@ -198,7 +206,9 @@ func (s *Shim) stop(grace time.Duration, reason string) {
 	s.halt.begun = true
 	glog.Infof("stopping the template, SIGKILL in %s: %s", grace, reason)
 	s.halt.deadline = time.After(grace)
-	_ = syscall.Kill(-s.main, syscall.SIGTERM) // it may have ended meanwhile
+	if s.main != 0 {
+		_ = syscall.Kill(-s.main, syscall.SIGTERM) // it may have ended meanwhile
+	}
 }
 
 func (s *Shim) kill() {

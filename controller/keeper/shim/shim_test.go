@@ -28,6 +28,9 @@ const rescue = "ORCON_TEST_RESCUE"
 // short has it wait a short time for a keeper.
 const short = "ORCON_TEST_SHORT"
 
+// holding has it hold its container for a time.
+const holding = "ORCON_TEST_HOLD"
+
 func TestMain(m *testing.M) {
 	at := os.Getenv(folder)
 	if at == "" {
@@ -36,6 +39,9 @@ func TestMain(m *testing.M) {
 	s := shim.Shim{Exchange: exchange.Folder(at), Command: os.Args[1:], Folder: at, Grace: time.Minute, Patience: patience, Clock: keeper.BootTime}
 	if state := os.Getenv(rescue); state != "" {
 		s.Rescue = shim.Rescue{Patterns: []string{"*.tfstate", "*.rescue", "*/*.rescue"}, State: state}
+	}
+	if text := os.Getenv(holding); text != "" {
+		s.Failure.Hold, _ = time.ParseDuration(text)
 	}
 	if text := os.Getenv(short); text != "" {
 		s.Patience = time.Second / 2

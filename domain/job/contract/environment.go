@@ -27,6 +27,10 @@ const (
 	VariableOutputs    = "ORCON_OUTPUTS"
 	VariableLogs       = "ORCON_LOGS"
 	VariableSecrets    = "ORCON_SECRETS"
+	// VariablePlan holds the folder where a run leaves its plan, in runs of an action that plans another one.
+	VariablePlan = "ORCON_PLAN"
+	// VariableApproved holds the folder with the plan that is applied, in runs that apply one.
+	VariableApproved = "ORCON_APPROVED_PLAN"
 )
 
 // The variables by which Terraform and OpenTofu find the state over HTTP, if their configuration has an empty
@@ -55,6 +59,8 @@ type Run struct {
 	Type       string
 	Attempt    int
 	Generation int64
+	// Plans and Applies report that the run leaves a plan, and that it applies one.
+	Plans, Applies bool
 	// Backend is the address of the state over HTTP; "" for none.
 	Backend string
 }
@@ -79,6 +85,12 @@ func Environment(r Run) []string {
 	}
 	if r.Type != "" {
 		all = append(all, VariableType+"="+r.Type)
+	}
+	if r.Plans {
+		all = append(all, VariablePlan+"="+Plan)
+	}
+	if r.Applies {
+		all = append(all, VariableApproved+"="+Plan)
 	}
 	if r.Backend == "" {
 		return all

@@ -13,6 +13,8 @@ const (
 	Outputs = State + "/" + OutputsFile
 	// Terraform is where the state of Terraform and OpenTofu is stored, which they write over HTTP.
 	Terraform = State + "/" + TerraformFile
+	// Plan has the plan of a run that makes one, or applies one. It is not captured with the state.
+	Plan = State + "/" + PlanFolder
 	// Logs holds log files that outlive the run, besides the standard output and error.
 	Logs = "/logs"
 	// Work is the working directory: the content of the template, writable, not kept.
@@ -29,6 +31,14 @@ const (
 	ParametersFile = "template-parameters.json"
 	OutputsFile    = "outputs.json"
 	TerraformFile  = "terraform.tfstate"
+	PlanFolder     = ".orcon-plan"
+)
+
+// The files of the folder Plan that have a meaning for Orcon and for tools.
+const (
+	// PlanFile is the plan for a tool, PlanText what a person reads.
+	PlanFile = "plan"
+	PlanText = "plan.txt"
 )
 
 // User is the uid and the gid of the template's process. It has an entry in passwd.

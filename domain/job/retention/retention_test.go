@@ -32,10 +32,11 @@ func TestSweep(t *testing.T) {
 		Checkpoint: workspace.Checkpoint{Blob: at(6)},
 		Orphans:    []workspace.Orphan{{Blob: at(3)}, {Blob: at(4), Discarded: true}},
 		Lock:       workspace.Lock{Fence: 8},
+		Plan:       workspace.Plan{Blob: at(7)},
 	}
 	known := workspace.Extent{Fence: 9, Generation: 3}
-	assert.Equal(t, []int64{1, 4, 7}, retention.Sweep(w, known, old(9, 8, 7, 6, 5, 4, 3, 2, 1), now))
-	assert.Equal(t, []int64{2, 3, 5, 6}, retention.Named(w))
+	assert.Equal(t, []int64{1, 4}, retention.Sweep(w, known, old(9, 8, 7, 6, 5, 4, 3, 2, 1), now))
+	assert.Equal(t, []int64{2, 3, 5, 6, 7}, retention.Named(w))
 	assert.Empty(t, retention.Sweep(w, workspace.Extent{Fence: 10}, old(1, 10), now), "the store is ahead")
 	assert.Empty(t, retention.Sweep(w, workspace.Extent{Generation: 4}, old(1), now), "a newer generation, after a restore")
 	assert.Empty(t, retention.Sweep(w, known, []retention.Prefix{{Fence: 1, Logs: true}}, now), "logs that are kept")
@@ -94,16 +95,17 @@ func TestArchives(t *testing.T) {
 	w := workspace.Workspace{
 		Fence: 4, State: workspace.Generation{Number: 2, Blob: blob(3, "current")}, Kept: []workspace.Generation{{Number: 1, Blob: blob(1, "kept")}},
 		Orphans: []workspace.Orphan{{Blob: blob(2, "orphan")}, {Blob: blob(2, "discarded"), Discarded: true}},
+		Plan:    workspace.Plan{Blob: blob(1, "plan")},
 	}
 	at := func(fence int64, key string, age time.Duration) retention.Archive {
 		return retention.Archive{Key: key, Fence: fence, Stored: now.Add(-age)}
 	}
 	old := retention.Age
 	all := []retention.Archive{
-		at(1, "kept", old), at(1, "checkpoint", old), at(2, "orphan", old), at(2, "discarded", old), at(3, "current", old),
+		at(1, "kept", old), at(1, "checkpoint", old), at(1, "plan", old), at(1, "old plan", old), at(2, "orphan", old), at(2, "discarded", old), at(3, "current", old),
 		at(3, "late", old-time.Second), at(4, "under way", old),
 	}
-	assert.Equal(t, []string{"checkpoint", "discarded"}, retention.Archives(w, workspace.Extent{}, all, now))
+	assert.Equal(t, []string{"checkpoint", "old plan", "discarded"}, retention.Archives(w, workspace.Extent{}, all, now))
 	assert.Empty(t, retention.Archives(w, workspace.Extent{Fence: 5}, all, now), "the store is ahead")
 	assert.Empty(t, retention.Archives(workspace.Workspace{}, workspace.Extent{Left: 1}, all, now), "no person has decided about an earlier state")
 }

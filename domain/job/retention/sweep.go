@@ -52,7 +52,7 @@ func past(w workspace.Workspace, fence int64, stored, now time.Time) bool {
 	return fence < w.Fence && fence != w.Lock.Fence && now.Sub(stored) >= Age
 }
 
-// Archive is a stored archive of a state.
+// Archive is a stored archive of a state, or of a plan.
 type Archive struct {
 	Key    string
 	Fence  int64
@@ -60,7 +60,7 @@ type Archive struct {
 }
 
 // Archives returns the keys of the archives that may be deleted although their fence stays, under the conditions of Sweep:
-// those that neither a generation, a checkpoint nor an orphan refers to, such as earlier checkpoints, and uploads whose
+// those that no generation, checkpoint, orphan or plan refers to, such as earlier checkpoints, and uploads whose
 // end never came.
 func Archives(w workspace.Workspace, e workspace.Extent, archives []Archive, now time.Time) []string {
 	if !Sweepable(w, e) {
@@ -89,7 +89,7 @@ func Named(w workspace.Workspace) []int64 {
 
 // blobs returns the archives that the state of a Workspace refers to.
 func blobs(w workspace.Workspace) []workspace.Blob {
-	all := []workspace.Blob{w.State.Blob, w.Checkpoint.Blob}
+	all := []workspace.Blob{w.State.Blob, w.Checkpoint.Blob, w.Plan.Blob}
 	for _, g := range w.Kept {
 		all = append(all, g.Blob)
 	}

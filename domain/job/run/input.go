@@ -28,8 +28,17 @@ type Input struct {
 	Files
 	// Secrets have the names of secrets, and no values.
 	Secrets []SecretFile `json:"secrets,omitempty"`
+	Steps
+}
+
+// Steps link a Run with others of its Workspace.
+type Steps struct {
 	// Destroy is the command of action destroy, for the deletion of the Workspace; it is empty if there is none.
 	Destroy Action `json:"destroy"`
+	// Planned is the command of the action that the action plans; it is empty for an action that plans none.
+	Planned Action `json:"planned,omitzero"`
+	// Plan is the digest of the plan that is applied; "" for none.
+	Plan string `json:"plan,omitempty"`
 }
 
 // Artifact holds the program of a run.
@@ -66,6 +75,7 @@ func (i Input) Undo() (Input, error) {
 		return Input{}, errors.New("the template of the last run has no action destroy: set spec.deletionPolicy of the JobWorkspace to Retain")
 	}
 	i.Action, i.Entrypoint, i.Args = Destroy, i.Destroy.Entrypoint, i.Destroy.Args
+	i.Planned, i.Plan = Action{}, ""
 	return i, nil
 }
 

@@ -13,6 +13,9 @@ const (
 	reasonSuperseded  = "Superseded"
 	reasonMissing     = "Missing"
 	reasonRefused     = "Refused"
+	reasonPlanned     = "Planned"
+	// ReasonPlanChanged is that of a Run whose plan is void, so that another one is made.
+	ReasonPlanChanged = "PlanChanged"
 )
 
 // Conditions returns the conditions of a Run. Ready is true once it has succeeded.
@@ -31,6 +34,10 @@ func Meanings() []condition.Meaning {
 	const otherwise = "create another JobRun"
 	return []condition.Meaning{
 		{Type: condition.Ready, Reason: string(Succeeded), Means: "it ended with exit code 0, and its state is kept", Cure: "nothing to do"},
+		{Type: condition.Ready, Reason: reasonPlanned, Means: "it ended with exit code 0, and left a plan",
+			Cure: "look at the plan and approve it with the commands in the message"},
+		{Type: condition.Stalled, Reason: ReasonPlanChanged, Means: "the state or the input has changed since its plan was made",
+			Cure: "look at the new plan and approve it with the command in the message"},
 		{Type: condition.Reconciling, Reason: reasonNext, Means: "it starts next", Cure: "wait"},
 		{Type: condition.Reconciling, Reason: reasonWaiting, Means: "another run holds the lock, or a person must decide first",
 			Cure: "wait, or use the command in the message"},

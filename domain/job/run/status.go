@@ -196,6 +196,10 @@ func ended(f Facts, w workspace.Workspace) Status {
 		s.Phase, s.Message = Failed, "it failed with "+e.Exit.String()+": `orcon job logs "+f.Run.Name+"`"
 	}
 	s.Reason = string(s.Phase)
+	if s.Phase == Succeeded && w.Plan.Run == f.Run {
+		s.Reason = reasonPlanned
+		s.Message = fmt.Sprintf("its plan waits: `orcon job plan %s` shows it, `orcon job approve %s` has it applied", f.Run.Name, f.Run.Name)
+	}
 	if e.Outcome != job.Unknown {
 		s.Message += "; its state is " + string(e.Outcome)
 	}

@@ -61,6 +61,8 @@ type Input struct {
 	Secrets string
 	// Backend reports that the state is served over HTTP.
 	Backend bool
+	// Plan is the folder where the run leaves its plan; "" for a run that makes none.
+	Plan string
 }
 
 // Prepare returns what a run of a type needs. Errors name the parameter and the cure.
@@ -123,6 +125,9 @@ func (t Type) CheckName(name string) error {
 // openTofu returns the preparation for OpenTofu. In a file of values, a text is never a template.
 func openTofu(values map[string]any, in Input) (Preparation, error) {
 	p := Preparation{Environment: []string{"TF_IN_AUTOMATION=1", "TF_INPUT=0"}}
+	if in.Plan != "" {
+		p.Environment = append(p.Environment, "TF_CLI_ARGS_plan=-out="+in.Plan+"/plan")
+	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if path := fromFile(values[name], in.Secrets); path != "" {
 			p.Sensitive = append(p.Sensitive, Sensitive{"TF_VAR_" + name, path})

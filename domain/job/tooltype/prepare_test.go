@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -83,6 +84,15 @@ func TestRefused(t *testing.T) {
 	}
 	_, err := tooltype.OpenTofu.Prepare(tooltype.Input{Parameters: `{"a-b": 1}`})
 	require.NoError(t, err, "OpenTofu has such names")
+}
+
+// A run of OpenTofu that plans leaves its plan where Orcon finds it, and no other run does.
+func TestPlan(t *testing.T) {
+	for _, folder := range []string{"", "/state/.orcon-plan"} {
+		p, err := tooltype.OpenTofu.Prepare(tooltype.Input{Plan: folder})
+		require.NoError(t, err)
+		assert.Equal(t, folder != "", slices.Contains(p.Environment, "TF_CLI_ARGS_plan=-out=/state/.orcon-plan/plan"), p.Environment)
+	}
 }
 
 // Only a file of the run's own secrets is one.

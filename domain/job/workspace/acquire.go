@@ -14,8 +14,10 @@ type Admission struct {
 	// Published is the fence of the last end that the caller saw in the status of its Run; 0 for none. It must be that
 	// of the Workspace: otherwise that end would be lost, and a Run that has ended could be admitted again.
 	Published int64
-	Extent    Extent
-	Now       time.Time
+	// Plan is the digest of the plan that the Run applies; "" for none.
+	Plan   string
+	Extent Extent
+	Now    time.Time
 }
 
 // Acquire gives a free lock to a Run, with the next fence, which is above all that are known, since the store is
@@ -37,6 +39,9 @@ func (w Workspace) Acquire(a Admission) (Workspace, error) {
 	if a.Published != w.Last.Fence {
 		return w, fmt.Errorf("cannot start %s: %w: the status of %s does not show its end: wait for the controller",
 			a.Run, ErrHeld, w.Last.Run)
+	}
+	if w, err = apply(w, a.Plan, a.Run); err != nil {
+		return w, fmt.Errorf("cannot start %s: %w", a.Run, err)
 	}
 	w.Fence++
 	w.Checkpoint = Checkpoint{}

@@ -45,6 +45,8 @@ type Capture struct {
 	Outcome job.Outcome
 	// Blob is the archive of a state that is Committed or Orphaned. The caller has seen that the store holds it.
 	Blob Blob
+	// Plan has the archive of a plan and the digest of the input that it was made with; the zero value for none.
+	Plan Plan
 	Exit job.Exit
 	// Extent is how far the store reaches without this archive.
 	Extent Extent
@@ -88,7 +90,7 @@ func (w Workspace) End(c Capture) (Workspace, job.Outcome, error) {
 	if c.Outcome == job.Unchanged && c.Exit.Torn() {
 		w.State.Exit, w.State.Accepted = c.Exit, false
 	}
-	return release(w, c.Outcome, c.Exit), c.Outcome, nil
+	return planned(release(w, c.Outcome, c.Exit), c), c.Outcome, nil
 }
 
 // late answers an end whose hold is past, for a reason: its archive becomes an orphan.
@@ -136,6 +138,8 @@ func (c Capture) check() error {
 		return fmt.Errorf("cannot end %s: %w: outcome %q with %s", c.Run, ErrInvalid, c.Outcome, c.Exit)
 	case c.stored() && (c.Blob.Digest == "" || c.Blob.Key == "" || c.Blob.Fence != c.Fence):
 		return fmt.Errorf("cannot end %s: %w: a state that is %s needs an archive below fence %d", c.Run, ErrInvalid, c.Outcome, c.Fence)
+	case c.Plan.Key != "" && (c.Plan.Digest == "" || c.Plan.Fence != c.Fence || c.Plan.Input == ""):
+		return fmt.Errorf("cannot end %s: %w: a plan needs an archive below fence %d and an input", c.Run, ErrInvalid, c.Fence)
 	}
 	return nil
 }

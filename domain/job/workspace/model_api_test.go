@@ -122,8 +122,10 @@ func (m *model) handle(msg message, answer *message) (Workspace, error) {
 		}
 		return m.ws.Save(msg.save)
 	}
-	if _, there := m.blobs[msg.end.Blob.Key]; !there && msg.end.Blob.Key != "" {
-		return m.ws, ErrInvalid
+	for _, key := range []string{msg.end.Blob.Key, msg.end.Plan.Key} {
+		if _, there := m.blobs[key]; !there && key != "" {
+			return m.ws, ErrInvalid
+		}
 	}
 	end := msg.end
 	end.Extent = m.extent()
@@ -141,6 +143,19 @@ func (m *model) grants(msg message, l Lock) error {
 		return broken("J2", "fence %d was granted to %s and %s", l.Fence, known, msg.start.Claimant.ID)
 	}
 	m.granted[l.Fence] = msg.start.Claimant.ID
+	return m.grantsPlan(msg.pod.run)
+}
+
+// grantsPlan checks that no other Run was let apply the plan of a Run that may start now.
+func (m *model) grantsPlan(r *run) error {
+	if r.applies == "" {
+		return nil
+	}
+	m.counts["apply"]++
+	if known := m.applied[r.applies]; known != nil && known != r {
+		return broken("J17", "plan %s is applied by %s and %s", r.applies, known, r)
+	}
+	m.applied[r.applies] = r
 	return nil
 }
 

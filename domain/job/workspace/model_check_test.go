@@ -16,7 +16,7 @@ func broken(rule, format string, args ...any) error {
 
 // keys returns the keys of all archives that a Workspace refers to.
 func keys(w Workspace) []string {
-	all := []string{w.State.Key, w.Checkpoint.Key}
+	all := []string{w.State.Key, w.Checkpoint.Key, w.Plan.Key}
 	for _, g := range w.Kept {
 		all = append(all, g.Key)
 	}
@@ -44,7 +44,7 @@ func (m *model) write(cause string, next Workspace) error {
 	}
 	m.ws = next
 	m.version++
-	for _, check := range []func(string, Workspace, Workspace) error{m.checkFence, m.checkLineage, m.checkLock, m.checkAhead} {
+	for _, check := range []func(string, Workspace, Workspace) error{m.checkFence, m.checkLineage, m.checkLock, m.checkAhead, m.checkPlan} {
 		if err := check(cause, before, next); err != nil {
 			return err
 		}
@@ -133,6 +133,23 @@ func (m *model) checkAhead(cause string, before, next Workspace) error {
 	return nil
 }
 
+// checkPlan checks that a plan is stored with the state that it is for, and applied to no other one.
+func (m *model) checkPlan(cause string, before, next Workspace) error {
+	p := next.Plan
+	if p.Blob != before.Plan.Blob {
+		m.counts["plan"]++
+		if cause != "end" || p.Generation != next.State.Number || p.Run != next.Last.Run || !next.Last.Exit.Success() {
+			return broken("J17", "%s leaves plan %+v for generation %d", cause, p, next.State.Number)
+		}
+		m.plans = append(m.plans, p.Digest)
+	}
+	if r := m.find(next.Lock.Run); r != nil && r.applies != "" &&
+		(p.Digest != r.applies || p.Generation != next.Lock.Base || p.Generation != next.State.Number || p.Applied != r.Run) {
+		return broken("J17", "%s: %s applies plan %q to generation %d, but the plan is %+v", cause, r, r.applies, next.State.Number, p)
+	}
+	return nil
+}
+
 // checkAlways checks what is true at each moment.
 func (m *model) checkAlways() error {
 	for _, key := range keys(m.ws) {
@@ -154,7 +171,7 @@ func (m *model) checkAlways() error {
 
 // isRefusal reports whether an error is one of the room's.
 func isRefusal(err error) bool {
-	for _, known := range []error{ErrHeld, ErrStale, ErrWaits, ErrAhead, ErrEarly, ErrInvalid} {
+	for _, known := range []error{ErrHeld, ErrStale, ErrWaits, ErrAhead, ErrEarly, ErrInvalid, ErrVoid, ErrReplaced} {
 		if errors.Is(err, known) {
 			return true
 		}

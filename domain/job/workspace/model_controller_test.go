@@ -1,8 +1,10 @@
 package workspace_test
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
@@ -66,10 +68,40 @@ func (m *model) next() (string, Workspace, error) {
 			}
 			continue
 		}
-		next, err := m.ws.Acquire(Admission{Run: r.Run, Published: published, Extent: m.extent(), Now: m.time()})
+		next, err := m.ws.Acquire(Admission{Run: r.Run, Published: published, Plan: r.applies, Extent: m.extent(), Now: m.time()})
+		if cause := m.refuses(err); cause != "" {
+			m.counts[cause]++
+			m.publish(r, job.None, 0)
+			return "", m.ws, nil
+		}
 		return "acquire", next, err
 	}
 	return "", m.ws, nil
+}
+
+// refuses returns why a Run that applies a plan ends without the lock; "" for one that goes on.
+func (m *model) refuses(err error) string {
+	switch {
+	case errors.Is(err, ErrVoid):
+		return "void plan"
+	case errors.Is(err, ErrReplaced):
+		return "replaced plan"
+	}
+	return ""
+}
+
+// approve lets a person approve a plan, which may be an old one, after the end of a Run that made one.
+func (m *model) approve(r *run) {
+	if !r.plans || len(m.plans) == 0 {
+		return
+	}
+	digest := m.plans[len(m.plans)-1]
+	if m.chance(20) {
+		digest = m.plans[m.r.IntN(len(m.plans))]
+	}
+	m.log("approve %s", digest)
+	applier := &run{Run: Run{UID: "apply" + r.UID, Name: "apply" + r.UID}, applies: digest}
+	m.runs = slices.Insert(m.runs, m.r.IntN(len(m.runs)+1), applier)
 }
 
 // publish writes an end into the status of a Run. The controller's cache of Runs sees it later.
@@ -77,6 +109,7 @@ func (m *model) publish(r *run, outcome job.Outcome, fence int64) {
 	r.end = outcome
 	m.served = max(m.served, fence)
 	m.ends = append(m.ends, r)
+	m.approve(r)
 }
 
 // cached returns the Runs that the controller's cache shows as ended.
@@ -149,7 +182,7 @@ func (m *model) careless(l Lock, e Evidence, claimed string) (string, Workspace,
 		next, err = m.ws.Replace(l.Run, l.Attempt, claimed, m.extent())
 	case "acquire":
 		r := m.runs[m.r.IntN(len(m.runs))]
-		next, err = m.ws.Acquire(Admission{Run: r.Run, Published: m.ws.Last.Fence, Extent: m.extent(), Now: m.time()})
+		next, err = m.ws.Acquire(Admission{Run: r.Run, Published: m.ws.Last.Fence, Plan: r.applies, Extent: m.extent(), Now: m.time()})
 	}
 	if err == nil && e.Fence != l.Fence && (what == "expire" || what == "lose") {
 		m.fault = broken("J6", "%s of fence %d counts for fence %d", what, e.Fence, l.Fence)

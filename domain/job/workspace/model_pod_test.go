@@ -78,6 +78,9 @@ func (m *model) exit(p *pod, exit job.Exit) {
 	m.log("%s ends with %s", p.id, exit)
 	p.running, p.ended = false, true
 	p.capture = Capture{Run: p.run.Run, Fence: p.fence, Base: p.base, Outcome: job.Committed, Exit: exit}
+	if p.run.plans && exit.Success() {
+		p.capture.Plan = Plan{Blob: Blob{Digest: "plan-" + p.id, Key: fmt.Sprintf("%d/%s/plan", p.fence, p.id), Fence: p.fence}, Input: "input"}
+	}
 	digest := fmt.Sprintf("%s-%d", p.id, p.sequence)
 	switch m.r.IntN(6) {
 	case 0:
@@ -120,6 +123,9 @@ func (m *model) podStep(p *pod) error {
 		}
 		m.send(message{kind: "claim", pod: p, start: Start{Run: p.run.Run, Attempt: p.attempt, Claimant: Claimant{ID: p.id, Where: "n1"}}})
 	case p.ended:
+		if b := p.capture.Plan.Blob; b.Key != "" {
+			m.blobs[b.Key] = object{p.fence, m.now}
+		}
 		if b := p.capture.Blob; b.Key != "" {
 			m.blobs[b.Key] = object{p.fence, m.now}
 			if m.chance(30) {

@@ -78,7 +78,7 @@ func TestModel(t *testing.T) {
 //nolint:gochecknoglobals // a table
 var causes = []string{
 	"acquire", "claim", "save", "end", "complete claim", "replace", "withdraw", "lose", "expire", "person", "restore", "committed",
-	"unchanged", "orphaned", "failed", "unknown", "none", "the store is ahead", "sweep",
+	"unchanged", "orphaned", "failed", "unknown", "none", "the store is ahead", "sweep", "plan", "apply", "void plan", "replaced plan",
 }
 
 // timing makes times short, so that every one of them passes often.
@@ -120,11 +120,16 @@ type model struct {
 	granted map[int64]string // which claimant each fence was granted to
 	history map[int64]Blob   // which archive each generation is
 	gone    map[string]bool  // referred to by a restored object, but deleted before
+	plans   []string         // the digests of all plans
+	applied map[string]*run  // which Run was let apply each plan
 }
 
 type run struct {
 	Run
 	cancelled bool
+	// plans reports that it leaves a plan; applies is the digest of the plan that it applies.
+	plans   bool
+	applies string
 	// end is what the status shows; empty while it does not show the end.
 	end job.Outcome
 }
@@ -134,6 +139,7 @@ func newModel(at uint64) *model {
 		r: rand.New(rand.NewPCG(at, 7)), loud: *seed != 0,
 		blobs: map[string]object{}, claims: map[int64]string{}, records: map[int64]Blob{}, leases: map[int64]int64{},
 		granted: map[int64]string{}, counts: map[string]uint64{}, history: map[int64]Blob{}, gone: map[string]bool{},
+		applied: map[string]*run{},
 	}
 	safety := []job.Safety{job.Exclusive, job.Exclusive, job.Idempotent, job.ReadOnly}[m.r.IntN(4)]
 	m.ws = Workspace{Name: "shop/db", Terms: Terms{Safety: safety, Timing: timing, Keep: 2}}
@@ -143,7 +149,9 @@ func newModel(at uint64) *model {
 	return m
 }
 
-func (m *model) addRun(name string) { m.runs = append(m.runs, &run{Run: Run{UID: name, Name: name}}) }
+func (m *model) addRun(name string) {
+	m.runs = append(m.runs, &run{Run: Run{UID: name, Name: name}, plans: m.chance(30)})
+}
 
 // chance reports true in so many of a hundred cases, and in none of them at the end.
 func (m *model) chance(percent int) bool { return m.r.IntN(100) < percent && !m.fair }

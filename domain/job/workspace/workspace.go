@@ -43,6 +43,8 @@ type Workspace struct {
 	Orphans []Orphan
 	// Last is the end of the last hold of a Run.
 	Last Ended
+	// Plan is the newest plan; its zero value is none.
+	Plan Plan
 }
 
 // Terms are the settings of a Workspace.
@@ -193,6 +195,9 @@ func release(w Workspace, outcome job.Outcome, exit job.Exit) Workspace {
 	if !w.Lock.Run.Person {
 		w.Last = Ended{w.Lock.Run, w.Lock.Attempt, w.Lock.Fence, outcome, exit}
 	}
+	if outcome == job.None {
+		w = unapplied(w)
+	}
 	w.Lock, w.Checkpoint = Lock{}, Checkpoint{}
 	return w
 }
@@ -214,6 +219,7 @@ func committed(w Workspace, b Blob) bool {
 // Names reports whether the Workspace refers to a blob.
 func (w Workspace) Names(key string) bool {
 	is := func(b Blob) bool { return b.Key == key }
-	return is(w.State.Blob) || is(w.Checkpoint.Blob) || slices.ContainsFunc(w.Kept, func(g Generation) bool { return is(g.Blob) }) ||
+	return is(w.State.Blob) || is(w.Checkpoint.Blob) || is(w.Plan.Blob) ||
+		slices.ContainsFunc(w.Kept, func(g Generation) bool { return is(g.Blob) }) ||
 		slices.ContainsFunc(w.Orphans, func(o Orphan) bool { return is(o.Blob) })
 }

@@ -79,6 +79,32 @@ func VerifyPlain(plain io.Reader, limit int64) (Summary, error) {
 	return Summary{Digest: read.sum(), Size: limit - read.left}, nil
 }
 
+// ReadFile returns a file at the top of a verified archive, of at most limit bytes; fs.ErrNotExist if it has none of the name.
+func ReadFile(packed io.Reader, name string, limit int64) (text []byte, err error) {
+	found := errors.New("found")
+	err = decompress(packed, func(plain io.Reader) error {
+		return each(plain, func(h tar.Header, content io.Reader) (err error) {
+			switch {
+			case h.Name != name || h.Typeflag != tar.TypeReg:
+				return nil
+			case h.Size > limit:
+				return tooLarge(limit)
+			}
+			if text, err = io.ReadAll(content); err == nil {
+				err = found
+			}
+			return err
+		})
+	})
+	switch {
+	case errors.Is(err, found):
+		return text, nil
+	case err == nil:
+		err = fs.ErrNotExist
+	}
+	return nil, fmt.Errorf("cannot read %s: %w", name, err)
+}
+
 func decompress(packed io.Reader, use func(plain io.Reader) error) error {
 	plain, err := zstd.NewReader(packed, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
 	if err != nil {

@@ -271,6 +271,23 @@ func TestRestoreFolders(t *testing.T) {
 	assert.Empty(t, left, "nothing is written of an archive that is refused")
 }
 
+// A file at the top of an archive is read without restoring it.
+func TestReadFile(t *testing.T) {
+	at := t.TempDir()
+	write(t, at, "plan.txt", "1 to add", 0o600)
+	write(t, folder(t, at), "plan.txt", "deeper", 0o600)
+	_, packed := capture(t, at)
+	text, err := state.ReadFile(bytes.NewReader(packed), "plan.txt", 8)
+	require.NoError(t, err)
+	assert.Equal(t, "1 to add", string(text))
+	_, err = state.ReadFile(bytes.NewReader(packed), "plan", 8)
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	_, err = state.ReadFile(bytes.NewReader(packed), "plan.txt", 7)
+	require.ErrorIs(t, err, state.ErrTooLarge)
+	_, err = state.ReadFile(strings.NewReader("PK"), "plan.txt", 7)
+	require.ErrorContains(t, err, "cannot read plan.txt")
+}
+
 // header is one entry of a hostile archive.
 func header(name string, kind byte, link string) tar.Header {
 	h := tar.Header{Name: name, Typeflag: kind, Linkname: link, Mode: 0o644}

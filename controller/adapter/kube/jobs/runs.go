@@ -46,7 +46,12 @@ func (r Runs) Get(ctx context.Context, uid string) (serve.Run, error) {
 	if err := r.Live.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: o.Spec.Workspace}, &w); err != nil {
 		return serve.Run{}, fmt.Errorf("cannot read JobWorkspace %s/%s: %w", o.Namespace, o.Spec.Workspace, err)
 	}
-	run := serve.Run{Cancel: convert.Stopped(o), RestoreLogs: input.RestoreLogs, Namespace: o.Namespace, Content: input.Content}
+	run := serve.Run{
+		Cancel: convert.Stopped(o), RestoreLogs: input.RestoreLogs, Namespace: o.Namespace, Content: input.Content, Plan: input.Plan,
+	}
+	if input.Plans() {
+		run.Plans = o.State.Input.Digest
+	}
 	if p := o.State.Input.Parameters; p != nil {
 		run.Parameters = string(p.Raw)
 	}

@@ -115,6 +115,17 @@ func (r *reader) orphan(field string, o v1alpha1.JobOrphan) workspace.Orphan {
 	}
 }
 
+func (r *reader) plan(field string, p *v1alpha1.JobPlan) workspace.Plan {
+	if p == nil {
+		return workspace.Plan{}
+	}
+	plan := workspace.Plan{Blob: toBlob(&p.Archive), Run: r.run(field+".run", p.Run), Input: p.Input, Generation: p.Generation}
+	if p.Applied != nil {
+		plan.Applied = r.run(field+".applied", *p.Applied)
+	}
+	return plan
+}
+
 func toBlob(a *v1alpha1.JobArchive) workspace.Blob {
 	if a == nil {
 		return workspace.Blob{}

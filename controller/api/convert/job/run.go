@@ -120,7 +120,10 @@ func ToInput(o *v1alpha1.JobRun) (run.Input, bool, error) {
 		Type: kind, Action: i.Action, Safety: safety, Artifact: run.Artifact{Image: i.Image, Content: i.Content},
 		Entrypoint: some(i.Entrypoint), Args: some(i.Args), Contract: i.Contract, Parameters: parameters, Env: env,
 		Files:   run.Files{Exclude: some(i.Exclude), Rescue: some(i.Rescue), RestoreLogs: restores(i.Logs)},
-		Secrets: ToSecrets(i.Secrets),
+		Secrets: ToSecrets(i.Secrets), Steps: run.Steps{Plan: i.Plan},
+	}
+	if i.Planned != nil {
+		input.Planned = run.Action{Entrypoint: some(i.Planned.Entrypoint), Args: some(i.Planned.Args)}
 	}
 	if i.Destroy != nil {
 		input.Destroy = run.Action{Entrypoint: some(i.Destroy.Entrypoint), Args: some(i.Destroy.Args)}
@@ -148,6 +151,10 @@ func SetInput(o *v1alpha1.JobRun, i run.Input) error {
 		Type: forWord(i.Type, types), Action: i.Action, Safety: forWord(i.Safety, safeties), Image: i.Image, Content: i.Content,
 		Contract: i.Contract, Entrypoint: some(i.Entrypoint), Args: some(i.Args), Env: forEnv(i.Env),
 		Exclude: some(i.Exclude), Rescue: some(i.Rescue), Parameters: &runtime.RawExtension{Raw: parameters}, Secrets: forSecrets(i.Secrets),
+		Plan: i.Plan,
+	}
+	if d := i.Planned; len(d.Entrypoint)+len(d.Args) > 0 {
+		frozen.Planned = &v1alpha1.JobCommand{Entrypoint: some(d.Entrypoint), Args: some(d.Args)}
 	}
 	if i.RestoreLogs {
 		frozen.Logs = &v1alpha1.JobLogs{Restore: v1alpha1.RestoreAlways}
@@ -165,11 +172,13 @@ func SetInput(o *v1alpha1.JobRun, i run.Input) error {
 	return nil
 }
 
-// SetStanding writes what is derived of a Workspace into its status.
-func SetStanding(o *v1alpha1.JobWorkspace, w workspace.Workspace, e workspace.Extent, queued int, now time.Time) {
+// SetStanding writes what is derived of a Workspace into its status, with its conditions.
+func SetStanding(
+	o *v1alpha1.JobWorkspace, w workspace.Workspace, e workspace.Extent, queued int, conditions []condition.Condition, now time.Time,
+) {
 	o.Status.ObservedGeneration = o.Generation
 	o.Status.Phase, o.Status.QueuedRuns = string(w.Phase(e)), value.FromInt(queued)
-	o.Status.Conditions = value.SetConditions(o.Status.Conditions, workspace.Conditions(w, e), o.Generation, now)
+	o.Status.Conditions = value.SetConditions(o.Status.Conditions, conditions, o.Generation, now)
 }
 
 // phases returns the phases with which a Run may end.

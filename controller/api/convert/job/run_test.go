@@ -133,7 +133,8 @@ func TestStatuses(t *testing.T) {
 	assert.Equal(t, []any{int64(3), int32(2), int64(5)}, []any{o.Status.ObservedGeneration, o.Status.Attempt, o.Status.Fence})
 	assert.Len(t, o.Status.Conditions, 3)
 	w := &v1alpha1.JobWorkspace{ObjectMeta: metav1.ObjectMeta{Generation: 4}}
-	SetStanding(w, workspace.Workspace{Name: "shop/db"}, workspace.Extent{Fence: 1}, 2, time.Unix(1, 0))
+	SetStanding(w, workspace.Workspace{Name: "shop/db"}, workspace.Extent{Fence: 1}, 2,
+		workspace.Conditions(workspace.Workspace{Name: "shop/db"}, workspace.Extent{Fence: 1}), time.Unix(1, 0))
 	assert.Equal(t, "StoreAhead", w.Status.Phase)
 	assert.Equal(t, []any{int64(4), int32(2)}, []any{w.Status.ObservedGeneration, w.Status.QueuedRuns})
 	assert.Len(t, w.Status.Conditions, 3)

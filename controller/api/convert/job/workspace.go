@@ -25,6 +25,14 @@ func ToTerms(spec v1alpha1.JobWorkspaceSpec, safety job.Safety) workspace.Terms 
 	return workspace.Terms{Safety: safety, Timing: timing, Keep: int(spec.KeepGenerations)}
 }
 
+// ToHold returns how long the container of a run that has failed is kept; 0 for not at all.
+func ToHold(spec v1alpha1.JobWorkspaceSpec) time.Duration {
+	if spec.HoldOnFailure == nil {
+		return 0
+	}
+	return spec.HoldOnFailure.Duration
+}
+
 // ToConcurrency returns what happens to a Run that is created beside another one.
 func ToConcurrency(spec v1alpha1.JobWorkspaceSpec) job.Concurrency {
 	return cmp.Or(job.Concurrency(spec.Concurrency), job.Queue)
@@ -54,13 +62,14 @@ func ToWorkspace(o *v1alpha1.JobWorkspace, safety job.Safety) (workspace.Workspa
 			Outcome: r.outcome("state.lastEnd.outcome", end.Outcome), Exit: r.exit("state.lastEnd.exit", end.Exit),
 		}
 	}
+	w.Plan = r.plan("state.plan", o.State.Plan)
 	return w, errors.Join(r.faults...)
 }
 
 // SetWorkspace writes the lock and the states of a Workspace into its object. Times are kept in seconds.
 func SetWorkspace(o *v1alpha1.JobWorkspace, w workspace.Workspace) {
 	state := &v1alpha1.JobWorkspaceState{
-		Fence: w.Fence, Lock: forLock(w.Lock), Checkpoint: forCheckpoint(w.Checkpoint), LastEnd: forEnded(w.Last),
+		Fence: w.Fence, Lock: forLock(w.Lock), Checkpoint: forCheckpoint(w.Checkpoint), LastEnd: forEnded(w.Last), Plan: forPlan(w.Plan),
 	}
 	if w.State != (workspace.Generation{}) {
 		g := forGeneration(w.State)
@@ -126,6 +135,21 @@ func forEnded(e workspace.Ended) *v1alpha1.JobEnd {
 	return &v1alpha1.JobEnd{
 		Run: forRun(e.Run), Attempt: value.FromInt(e.Attempt), Fence: e.Fence, Outcome: forWord(e.Outcome, outcomes), Exit: forExit(e.Exit),
 	}
+}
+
+func forPlan(p workspace.Plan) *v1alpha1.JobPlan {
+	if p == (workspace.Plan{}) {
+		return nil
+	}
+	plan := &v1alpha1.JobPlan{Run: forRun(p.Run), Input: p.Input, Generation: p.Generation}
+	if archive := forBlob(p.Blob); archive != nil {
+		plan.Archive = *archive
+	}
+	if p.Applied != (workspace.Run{}) {
+		by := forRun(p.Applied)
+		plan.Applied = &by
+	}
+	return plan
 }
 
 func forBlob(b workspace.Blob) *v1alpha1.JobArchive {

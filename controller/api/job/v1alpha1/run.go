@@ -47,6 +47,7 @@ type JobRun struct {
 // JobRunSpec says what is run.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.timeout) == has(oldSelf.timeout)",message="timeout never changes: use another JobRun"
+// +kubebuilder:validation:XValidation:rule="has(self.plan) == has(oldSelf.plan)",message="plan never changes: use another JobRun"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.cancel) || has(self.cancel)",message="a cancel is final: create another JobRun"
 type JobRunSpec struct {
 	// workspace is the name of a JobWorkspace of this namespace; it cannot be changed.
@@ -61,6 +62,12 @@ type JobRunSpec struct {
 	// +kubebuilder:validation:Pattern=`^[a-z]([a-z0-9-]*[a-z0-9])?$`
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="action never changes: use another JobRun"
 	Action string `json:"action"`
+	// plan is the name of the JobRun whose plan is applied, which a JobApproval must have approved; unset for a run that
+	// applies none. It cannot be changed. orcon job approve has such a JobRun made.
+	// +optional
+	// +kubebuilder:validation:MaxLength=52
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="plan never changes: use another JobRun"
+	Plan string `json:"plan,omitempty"`
 	// timeout is how long the run may take from its admission, at least 1s, before it is stopped as by a cancel; unset for
 	// no limit. It cannot be changed.
 	// +optional
@@ -194,6 +201,13 @@ type JobInput struct {
 	// destroy is the command of action destroy, for the deletion of the JobWorkspace; unset if the template has none.
 	// +optional
 	Destroy *JobCommand `json:"destroy,omitempty"`
+	// planned is the command of the action that the action plans; unset if it plans none.
+	// +optional
+	Planned *JobCommand `json:"planned,omitempty"`
+	// plan is the digest of the plan that is applied; unset for none.
+	// +optional
+	// +kubebuilder:validation:MaxLength=71
+	Plan string `json:"plan,omitempty"`
 }
 
 // JobCommand is a command.

@@ -81,6 +81,16 @@ type JobWorkspaceSpec struct {
 	// +optional
 	// +kubebuilder:validation:Enum=Queue;Reject;SupersedeQueued
 	Concurrency string `json:"concurrency,omitempty"`
+	// approval is Plan for runs whose changes a person approves: an action other than plan, plan-NAME and check runs only to
+	// apply a plan that a JobApproval names. None (default) runs each action at once. The deletion of the JobWorkspace needs
+	// no approval.
+	// +optional
+	// +kubebuilder:validation:Enum=None;Plan
+	Approval string `json:"approval,omitempty"`
+	// check has action check of the template run by a schedule: condition Drifted shows what the last one found; unset for
+	// no schedule.
+	// +optional
+	Check *JobCheck `json:"check,omitempty"`
 	// lostAfter is how long a run may send no renewal before it counts as lost, from 1s to 1h; unset is 60s.
 	// +optional
 	// +kubebuilder:validation:Type=string
@@ -95,6 +105,15 @@ type JobWorkspaceSpec struct {
 	// +kubebuilder:validation:Pattern=`^([0-9]{1,6}(\.[0-9]{1,6})?(ns|us|µs|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) <= duration('1h')",message="use at most 1h"
 	CancelGracePeriod *metav1.Duration `json:"cancelGracePeriod,omitempty"`
+	// holdOnFailure is how long the container of a run is kept if its program fails, from 1m to 24h, so that it can be looked
+	// at by kubectl exec; unset is not at all. The run keeps the lock until then, and the state that is left is captured. A
+	// cancel ends it.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=16
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,6}(\.[0-9]{1,6})?(ns|us|µs|ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('24h')",message="1m to 24h"
+	HoldOnFailure *metav1.Duration `json:"holdOnFailure,omitempty"`
 	// keepGenerations is how many earlier generations of the state are kept, from 1 to 100; unset is 20.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
@@ -196,6 +215,9 @@ type JobWorkspaceState struct {
 	// lastEnd is the end of the last run; unset before the first one.
 	// +optional
 	LastEnd *JobEnd `json:"lastEnd,omitempty"`
+	// plan is the newest plan that a run has left; unset for none.
+	// +optional
+	Plan *JobPlan `json:"plan,omitempty"`
 }
 
 // JobHolder identifies the holder of a lock.

@@ -1,0 +1,94 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
+)
+
+// The names of actions that have a part in plans.
+const (
+	deploy  = "deploy"
+	planner = "plan"
+	check   = "check"
+)
+
+// Planned returns the action that an action plans: plan is for deploy, and plan-NAME for NAME; "" for another action.
+func Planned(action string) string {
+	if action == planner {
+		return deploy
+	}
+	name, plans := strings.CutPrefix(action, planner+"-")
+	if !plans {
+		return ""
+	}
+	return name
+}
+
+// Planner returns the action that plans an action.
+func Planner(action string) string {
+	if action == deploy {
+		return planner
+	}
+	return planner + "-" + action
+}
+
+// Ungated reports whether an action needs no approval: it makes a plan, or it is check.
+func Ungated(action string) bool { return action == check || Planned(action) != "" }
+
+// ErrUnapproved is wrapped where a Run needs an approval.
+var ErrUnapproved = errors.New("it needs the approval of a plan")
+
+// Unapproved returns why a Run of an action is refused where plans must be approved.
+func Unapproved(action, name string) error {
+	return fmt.Errorf("cannot run %s: %w: make one with `orcon job run %s --action %s`, look at it, then `orcon job approve RUN`",
+		action, ErrUnapproved, name, Planner(action))
+}
+
+// Plans reports whether a run with this input may leave a plan.
+func (i Input) Plans() bool { return len(i.Planned.Entrypoint) > 0 }
+
+// Application has the facts by which a Run that applies a plan is judged.
+type Application struct {
+	// Plan is the name of the Run that made the plan, By the Run that applies it.
+	Plan string
+	By   workspace.Run
+	// Approved are the digests of plans of that Run that persons have approved.
+	Approved []string
+	// Fresh is the input with which the plan would be made now.
+	Fresh Input
+}
+
+// Apply returns the input of a Run that applies the plan of a Workspace: exactly what a person has approved. It wraps
+// workspace.ErrVoid if the state or the input has changed since the plan was made, so that another plan is due.
+func (a Application) Apply(w workspace.Workspace) (Input, error) {
+	cannot := fmt.Sprintf("cannot apply the plan of Run %s", a.Plan)
+	p := w.Plan
+	applicable := workspace.Applicable(w, p.Digest, a.By)
+	switch digest, err := a.Fresh.Digest(); {
+	case p.Run.Name != a.Plan && p.Digest != "":
+		return Input{}, fmt.Errorf("%s: %w: %s has made a newer one: `orcon job approve %s`", cannot, workspace.ErrReplaced, p.Run, p.Run.Name)
+	case p.Digest == "":
+		return Input{}, fmt.Errorf("%s: %w", cannot, applicable)
+	case !slices.Contains(a.Approved, p.Digest):
+		return Input{}, fmt.Errorf("%s: %w: `orcon job approve %s`", cannot, ErrUnapproved, a.Plan)
+	case err != nil:
+		return Input{}, fmt.Errorf("%s: %w", cannot, err)
+	case applicable != nil:
+		return Input{}, fmt.Errorf("%s: %w", cannot, applicable)
+	case digest != p.Input:
+		return Input{}, fmt.Errorf("%s: %w: template, parameters or secrets have changed since it was made", cannot, workspace.ErrVoid)
+	}
+	i := a.Fresh
+	i.Action, i.Entrypoint, i.Args = Planned(i.Action), i.Planned.Entrypoint, i.Planned.Args
+	i.Planned, i.Plan = Action{}, p.Digest
+	return i, nil
+}
+
+// PlanChanged returns the end of a Run whose plan is void. Another one is made by the Run that is named.
+func PlanChanged(why error, again string) Status {
+	return unstarted(Rejected, ReasonPlanChanged, fmt.Sprintf("%v: JobRun %s plans again: `orcon job approve %s`", why, again, again))
+}
