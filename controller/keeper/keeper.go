@@ -37,6 +37,8 @@ type Keeper struct {
 type Settings struct {
 	// State is the folder of the state, Logs that of the template's log files ("" for none), Scratch one of the keeper's own.
 	State, Logs, Scratch string
+	// Secrets is the folder of the template's secrets, which no log may have; "" for none.
+	Secrets string
 	// Exclude is not a part of the state.
 	Exclude state.Exclude
 	// Limit is the size of the plain archive in bytes.

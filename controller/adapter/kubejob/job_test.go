@@ -76,7 +76,8 @@ func TestConfinement(t *testing.T) {
 			mounted = append(mounted, m.Name)
 		}
 		assert.Equal(t, c.Name == "keeper", assert.ObjectsAreEqual([]string{"identity"}, only(mounted, "identity")), c.Name)
-		assert.Equal(t, c.Name == "template", assert.ObjectsAreEqual([]string{"secrets"}, only(mounted, "secrets")), "JOBS.md J14: %s", c.Name)
+		reads := c.Name == "template" || c.Name == "keeper" // which has no log have a secret
+		assert.Equal(t, reads, assert.ObjectsAreEqual([]string{"secrets"}, only(mounted, "secrets")), "JOBS.md J14: %s", c.Name)
 	}
 }
 

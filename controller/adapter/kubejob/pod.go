@@ -159,14 +159,14 @@ func keeper(a executor.Attempt, r Runner) corev1.Container {
 		Env: []corev1.EnvVar{
 			{Name: "POD_UID", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.uid"}}},
 		},
-		VolumeMounts: []corev1.VolumeMount{
+		VolumeMounts: append([]corev1.VolumeMount{
 			{Name: "identity", MountPath: folderIdentity, ReadOnly: true},
 			{Name: "trust", MountPath: folderTrust, ReadOnly: true},
 			{Name: "exchange", MountPath: folderExchange},
 			{Name: "scratch", MountPath: folderScratch},
 			{Name: "state", MountPath: contract.State},
 			{Name: "logs", MountPath: contract.Logs},
-		},
+		}, secretMounts(a)...),
 		Resources:       requests(),
 		SecurityContext: confined(),
 	}
@@ -190,7 +190,7 @@ func template(a executor.Attempt) corev1.Container {
 
 // mounts returns what the template sees besides its image.
 func mounts(a executor.Attempt) []corev1.VolumeMount {
-	all := []corev1.VolumeMount{
+	return append([]corev1.VolumeMount{
 		{Name: "binaries", MountPath: folderBinaries, ReadOnly: true},
 		{Name: "exchange", MountPath: folderExchange},
 		{Name: "state", MountPath: contract.State},
@@ -200,11 +200,15 @@ func mounts(a executor.Attempt) []corev1.VolumeMount {
 		{Name: "content", MountPath: "/etc/group", SubPath: "group", ReadOnly: true},
 		{Name: "home", MountPath: contract.Home},
 		{Name: "temporary", MountPath: contract.Temporary},
+	}, secretMounts(a)...)
+}
+
+// secretMounts returns the mount of the secrets, if there are some: the keeper has it too, so that no log has them.
+func secretMounts(a executor.Attempt) []corev1.VolumeMount {
+	if len(a.Input.Secrets) == 0 {
+		return nil
 	}
-	if len(a.Input.Secrets) > 0 {
-		all = append(all, corev1.VolumeMount{Name: volumeSecrets, MountPath: contract.Secrets, ReadOnly: true})
-	}
-	return all
+	return []corev1.VolumeMount{{Name: volumeSecrets, MountPath: contract.Secrets, ReadOnly: true}}
 }
 
 // environment returns the variables of the template.
