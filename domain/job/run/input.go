@@ -42,14 +42,6 @@ type Files struct {
 	RestoreLogs bool `json:"restoreLogs,omitempty"`
 }
 
-// SecretFile names a key of a Secret, whose value is a file of each run.
-type SecretFile struct {
-	// Name is the name of the file.
-	Name   string `json:"name"`
-	Secret string `json:"secret"`
-	Key    string `json:"key"`
-}
-
 // Destroy is the name of the action that removes what a Workspace has made.
 const Destroy = "destroy"
 

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/template"
 )
 
@@ -43,10 +44,10 @@ func TestVersions(t *testing.T) {
 	frozen, err := v.Runnable(o.Name, image)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"key"}, stored.Sensitive)
-	for _, parameters := range []map[string]any{{"key": "secret"}, {}} {
-		want, err := frozen.Freeze("deploy", parameters)
+	for _, secrets := range [][]run.SecretFile{{{Name: "key", Secret: "a", Key: "b"}}, nil} {
+		want, err := frozen.Freeze("deploy", nil, secrets)
 		require.NoError(t, err)
-		got, err := stored.Freeze("deploy", parameters)
+		got, err := stored.Freeze("deploy", nil, secrets)
 		require.NoError(t, err)
 		assert.Equal(t, want, got)
 	}
