@@ -138,11 +138,7 @@ func (a *API) end(r *http.Request, c Caller, in runner.End) (runner.Ended, error
 	if err != nil {
 		return runner.Ended{}, err
 	}
-	if _, err := contract.ParseOutputs([]byte(in.Outputs)); err != nil {
-		return runner.Ended{}, fmt.Errorf("%w: %w", workspace.ErrInvalid, err)
-	}
-	err = a.Runs.Report(r.Context(), c.Run.UID, Report{Fence: in.Fence, Outputs: in.Outputs, Message: in.Message})
-	if err != nil {
+	if err := a.report(r.Context(), c, in); err != nil {
 		return runner.Ended{}, err
 	}
 	capture := workspace.Capture{
@@ -162,6 +158,19 @@ func (a *API) end(r *http.Request, c Caller, in runner.End) (runner.Ended, error
 		a.generation(r.Context(), c.Workspace, w)
 	}
 	return runner.Ended{Outcome: string(outcome)}, err
+}
+
+// report keeps what the template reported, its sensitive outputs apart.
+func (a *API) report(ctx context.Context, c Caller, in runner.End) error {
+	run, err := a.Runs.Get(ctx, c.Run.UID)
+	if err != nil {
+		return err
+	}
+	outputs, sensitive, err := contract.Part(in.Outputs, run.Sensitive)
+	if err != nil {
+		return fmt.Errorf("%w: %w", workspace.ErrInvalid, err)
+	}
+	return a.Runs.Report(ctx, c.Run.UID, Report{Fence: in.Fence, Outputs: outputs, Sensitive: sensitive, Message: in.Message})
 }
 
 // archive returns a state that a caller has stored below a fence of its own; the zero value for none.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
 )
 
@@ -43,6 +44,8 @@ type Run struct {
 	// Parameters is a JSON document; "" for none.
 	Parameters  string
 	Environment []string
+	// Sensitive are the names of outputs that people must not read.
+	Sensitive []string
 	// RestoreLogs has the log files of the last run restored.
 	RestoreLogs bool
 	// Cancel is set by a cancel or a timeout, and never taken back.
@@ -52,8 +55,9 @@ type Run struct {
 // Report has the outputs of a template, and the reason for a bad outcome.
 type Report struct {
 	Fence int64
-	// Outputs is a JSON document; "" for none.
-	Outputs string
+	// Outputs is a JSON document; "" for none. Sensitive are the outputs of which it has the names alone.
+	Outputs   string
+	Sensitive []contract.Output
 	// Message explains a bad outcome; "" for a good one.
 	Message string
 }

@@ -71,6 +71,12 @@ func (v *Values) Replace(text []byte, last bool) (out []byte, read int) {
 	return append(out, text[copied:]...), len(text)
 }
 
+// Has reports whether a text has a value.
+func (v *Values) Has(text string) bool {
+	out, _ := v.Replace([]byte(text), true)
+	return string(out) != text
+}
+
 // find returns the length of the longest form that begins a text, 0 for none; more is true while a longer one may.
 func (v *Values) find(text []byte) (found int, more bool) {
 	candidates := v.forms

@@ -28,6 +28,8 @@ type TemplateVersion struct {
 	Schema   Schema
 	// Sensitive are the names of parameters that reach the run as files.
 	Sensitive []string
+	// SensitiveOutputs are the names of outputs that people must not read.
+	SensitiveOutputs []string
 	// Fixed are values that no Workspace gives; they are not in the schema.
 	Fixed   map[string]any
 	Actions map[string]Action
@@ -103,6 +105,7 @@ func (t TemplateVersion) Freeze(action string, parameters map[string]any, secret
 	return Input{
 		Type: t.Type, Action: action, Safety: t.Safety, Image: t.Image, Entrypoint: a.Entrypoint, Args: a.Args, Contract: t.Contract,
 		Parameters: values, Env: t.Env, Destroy: t.Actions[Destroy], Secrets: secrets,
+		SensitiveOutputs: t.SensitiveOutputs,
 		Files: Files{
 			Exclude: with(t.Exclude, t.Type.Exclude()), Rescue: with(t.Rescue, t.Type.Rescue()), RestoreLogs: t.RestoreLogs,
 		},

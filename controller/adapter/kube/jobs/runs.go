@@ -46,7 +46,7 @@ func (r Runs) Get(ctx context.Context, uid string) (serve.Run, error) {
 	if err := r.Live.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: o.Spec.Workspace}, &w); err != nil {
 		return serve.Run{}, fmt.Errorf("cannot read JobWorkspace %s/%s: %w", o.Namespace, o.Spec.Workspace, err)
 	}
-	run := serve.Run{Cancel: convert.Stopped(o), RestoreLogs: input.RestoreLogs}
+	run := serve.Run{Cancel: convert.Stopped(o), RestoreLogs: input.RestoreLogs, Sensitive: input.SensitiveOutputs}
 	if p := o.State.Input.Parameters; p != nil {
 		run.Parameters = string(p.Raw)
 	}
@@ -67,6 +67,9 @@ func (r Runs) Report(ctx context.Context, uid string, report serve.Report) error
 	}
 	if before := o.State.Report; before != nil && before.Fence >= report.Fence {
 		return nil
+	}
+	if err := r.conceal(ctx, o, report); err != nil {
+		return err
 	}
 	o.State.Report = &v1alpha1.JobReport{Fence: report.Fence, Message: condition.Cut(report.Message, maxMessage)}
 	if outputs := strings.TrimSpace(report.Outputs); outputs != "" {

@@ -23,7 +23,7 @@ func TestVersions(t *testing.T) {
 			Actions:    []v1alpha1.JobAction{{Name: "deploy", Entrypoint: []string{"tofu"}, Args: []string{"apply"}}},
 			Env:        []v1alpha1.JobVariable{{Name: "A", Value: "1"}}, Exclude: []string{".terraform/"},
 		},
-		Outputs: &runtime.RawExtension{Raw: []byte(`{"properties": {"url": {}}}`)},
+		Outputs: &runtime.RawExtension{Raw: []byte(`{"properties": {"url": {}, "password": {"sensitive": true}}}`)},
 	}}
 	child := &v1alpha1.JobTemplate{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: v1alpha1.JobTemplateSpec{
 		JobProgram: v1alpha1.JobProgram{Rescue: []string{"a"}},
@@ -44,6 +44,7 @@ func TestVersions(t *testing.T) {
 	frozen, err := v.Runnable(o.Name, image)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"key"}, stored.Sensitive)
+	assert.Equal(t, []string{"password"}, stored.SensitiveOutputs)
 	for _, secrets := range [][]run.SecretFile{{{Name: "key", Secret: "a", Key: "b"}}, nil} {
 		want, err := frozen.Freeze("deploy", nil, secrets)
 		require.NoError(t, err)

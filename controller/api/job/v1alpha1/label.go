@@ -8,6 +8,9 @@ const (
 	LabelAttempt   = "job.orcon.tengu.io/attempt"
 )
 
+// OutputsOf returns the name of the Secret with the sensitive outputs of a JobWorkspace.
+func OutputsOf(workspace string) string { return workspace + "-outputs" }
+
 // Audience is the audience of a keeper's token.
 const Audience = "jobs.tengu.io"
 
