@@ -75,13 +75,30 @@ func Part(file string, sensitive []string) (rest string, secret []Output, err er
 	for i, one := range all {
 		if m, is := one.mark(); is && m.Sensitive || slices.Contains(sensitive, one.Name) {
 			secret = append(secret, one)
-			all[i].Value = `{"sensitive":true}`
+			all[i].Value = concealed
 		}
 	}
 	if len(secret) == 0 {
 		return file, nil, nil
 	}
 	return write(all), secret, nil
+}
+
+// concealed is the value of a sensitive output in a file that people read.
+const concealed = `{"sensitive":true}`
+
+// Data returns the outputs of a file that Part has left as texts, and reports whether there are sensitive ones beside.
+func Data(file string) (values map[string]string, sensitive bool, err error) {
+	all, err := ParseOutputs([]byte(file))
+	values = map[string]string{}
+	for _, one := range all {
+		if one.Value == concealed {
+			sensitive = true
+			continue
+		}
+		values[one.Name] = one.Text()
+	}
+	return values, sensitive, err
 }
 
 // write returns a file of outputs.

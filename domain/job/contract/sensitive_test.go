@@ -44,6 +44,20 @@ func TestPart(t *testing.T) {
 	require.ErrorContains(t, err, "it is not a JSON object")
 }
 
+// JOBS.md J19: outputs are texts, and sensitive ones are not among them.
+func TestData(t *testing.T) {
+	values, sensitive, err := contract.Data(`{"host": "db", "port": 5432, "tags": ["a"], "url": {"sensitive": false, "type": "string", "value": "x"}}`)
+	require.NoError(t, err)
+	assert.Equal(t, map[string]string{"host": "db", "port": "5432", "tags": `["a"]`, "url": "x"}, values)
+	assert.False(t, sensitive)
+	values, sensitive, err = contract.Data(`{"password": {"sensitive": true}}`)
+	require.NoError(t, err)
+	assert.Empty(t, values)
+	assert.True(t, sensitive)
+	_, _, err = contract.Data("[]")
+	require.Error(t, err)
+}
+
 // JOBS.md J14: an output that has a secret is sensitive, and so is one of another form.
 func TestMark(t *testing.T) {
 	secret := func(value string) bool { return strings.Contains(value, "s3cret") }

@@ -90,7 +90,7 @@ func TestSecrets(t *testing.T) {
 	for text, want := range map[string]int{
 		`{"fromFile": "/s/a"}`: 1, `{"fromFile": "/s/../a"}`: 0, `{"fromFile": "/s/.."}`: 0, `{"fromFile": "/s/"}`: 0, `{"fromFile": "/sa"}`: 0,
 		`{"fromFile": "/s/a') }}{{ lookup('pipe', 'id"}`: 0,
-		`{"fromFile": "/s/a", "x": 1}`: 0, `{"fromFile": 1}`: 0, `"/s/a"`: 0,
+		`{"fromFile": "/s/a", "x": 1}`:                   0, `{"fromFile": 1}`: 0, `"/s/a"`: 0,
 	} {
 		p, err := tooltype.OpenTofu.Prepare(tooltype.Input{Parameters: `{"p": ` + text + `}`, Secrets: "/s"})
 		require.NoError(t, err)
