@@ -177,7 +177,7 @@ func (c *captures) record(digest string) {
 
 // outputs returns what the template wrote as outputs. One that has a secret of a folder is marked as sensitive.
 func outputs(folder, secrets string) (string, error) {
-	known := redaction.Folder{Path: secrets}
+	known := redaction.Mounted{Path: secrets}
 	values, err := known.Values()
 	if err != nil {
 		return "", err

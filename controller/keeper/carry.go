@@ -29,7 +29,7 @@ func lag(passed time.Duration) time.Duration { return max(carryEvery, passed/car
 type cargo struct {
 	run *run
 	// secrets are replaced in log files; in the outputs the shim has replaced them.
-	secrets redaction.Folder
+	secrets redaction.Mounted
 	// over reports that the template has ended: no log file grows any more.
 	over bool
 	// left is the number of log files that are not carried.

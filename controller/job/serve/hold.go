@@ -138,7 +138,7 @@ func (a *API) end(r *http.Request, c Caller, in runner.End) (runner.Ended, error
 	if err != nil {
 		return runner.Ended{}, err
 	}
-	if err := a.report(r.Context(), c, in); err != nil {
+	if err := report(r.Context(), a.Runs, c.Run.UID, in); err != nil {
 		return runner.Ended{}, err
 	}
 	capture := workspace.Capture{
@@ -161,8 +161,8 @@ func (a *API) end(r *http.Request, c Caller, in runner.End) (runner.Ended, error
 }
 
 // report keeps what the template reported, its sensitive outputs apart.
-func (a *API) report(ctx context.Context, c Caller, in runner.End) error {
-	run, err := a.Runs.Get(ctx, c.Run.UID)
+func report(ctx context.Context, runs Runs, uid string, in runner.End) error {
+	run, err := runs.Get(ctx, uid)
 	if err != nil {
 		return err
 	}
@@ -170,7 +170,7 @@ func (a *API) report(ctx context.Context, c Caller, in runner.End) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", workspace.ErrInvalid, err)
 	}
-	return a.Runs.Report(ctx, c.Run.UID, Report{Fence: in.Fence, Outputs: outputs, Sensitive: sensitive, Message: in.Message})
+	return runs.Report(ctx, uid, Report{Fence: in.Fence, Outputs: outputs, Sensitive: sensitive, Message: in.Message})
 }
 
 // archive returns a state that a caller has stored below a fence of its own; the zero value for none.

@@ -55,7 +55,7 @@ type Run struct {
 // Report has the outputs of a template, and the reason for a bad outcome.
 type Report struct {
 	Fence int64
-	// Outputs is a JSON document; "" for none. Sensitive are the outputs of which it has the names alone.
+	// Outputs is a JSON document; "" for none. It has the names of sensitive outputs, and Sensitive has their values.
 	Outputs   string
 	Sensitive []contract.Output
 	// Message explains a bad outcome; "" for a good one.

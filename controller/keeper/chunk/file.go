@@ -33,7 +33,7 @@ type Files struct {
 	// Size is how much of a file a chunk has at most, in bytes: more than any form of a secret has.
 	Size int64
 	// Secrets are replaced before a chunk is stored.
-	Secrets *redaction.Folder
+	Secrets *redaction.Mounted
 	// Last reports that no file grows any more.
 	Last bool
 }

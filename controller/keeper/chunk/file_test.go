@@ -48,7 +48,7 @@ func (s *streams) texts() map[string]string {
 
 // files returns a carrier that knows only what is in its scratch folder.
 func files(folder, scratch string, s *streams) *chunk.Files {
-	return &chunk.Files{Folder: folder, Scratch: scratch, Fence: 1, Sink: s, Size: 5, Secrets: &redaction.Folder{}}
+	return &chunk.Files{Folder: folder, Scratch: scratch, Fence: 1, Sink: s, Size: 5, Secrets: &redaction.Mounted{}}
 }
 
 // add adds a text to a file.

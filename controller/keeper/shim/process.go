@@ -65,7 +65,7 @@ func (s *Shim) execute(environment []string) error {
 // stream returns the end of a pipe for the process, whose other end is written into segments, without the values of a
 // folder of secrets. Those that are there when the process starts are known.
 func (s *Shim) stream(name, secrets string) (*os.File, error) {
-	known := &redaction.Folder{Path: secrets}
+	known := &redaction.Mounted{Path: secrets}
 	if _, err := known.Values(); err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func (s *Shim) stream(name, secrets string) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot open %s: %w", name, err)
 	}
-	to := &redaction.Writer{
+	to := &redaction.Cleaner{
 		To: &exchange.Stream{Folder: s.Exchange.Output(), Name: name, Segment: segment, Limit: spool}, Secrets: known,
 	}
 	s.readers = append(s.readers, in)

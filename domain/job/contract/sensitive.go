@@ -38,7 +38,7 @@ func (o Output) Text() string {
 	return text
 }
 
-// Mark returns the outputs of a file, of which those with a secret are marked as sensitive.
+// Mark returns the outputs of a file. Those with a secret are marked as sensitive.
 func Mark(file string, secret func(value string) bool) (string, error) {
 	all, err := ParseOutputs([]byte(file))
 	if err != nil {

@@ -14,7 +14,7 @@ const (
 	Shortest = 4
 	// shortestLine is the length of the shortest line of a longer value, as in PEM or base64, that is replaced alone.
 	shortestLine = 8
-	// piece is the length of what is looked for at once of a longer value, in bytes: a multiple of 3, for base64.
+	// piece is the length of the pieces that a longer value is looked for in, in bytes: a multiple of 3, for base64.
 	piece = 24 << 10
 )
 

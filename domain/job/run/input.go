@@ -27,10 +27,7 @@ type Input struct {
 	Parameters map[string]any    `json:"parameters"`
 	Env        map[string]string `json:"env"`
 	Files
-	// Secrets have the names of secrets, and no values.
-	Secrets []SecretFile `json:"secrets,omitempty"`
-	// SensitiveOutputs are the names of outputs that people must not read.
-	SensitiveOutputs []string `json:"sensitiveOutputs,omitempty"`
+	Confidential
 	// Destroy is the command of action destroy, for the deletion of the Workspace; it is empty if there is none.
 	Destroy Action `json:"destroy"`
 }

@@ -104,8 +104,8 @@ func (t TemplateVersion) Freeze(action string, parameters map[string]any, secret
 	}
 	return Input{
 		Type: t.Type, Action: action, Safety: t.Safety, Image: t.Image, Entrypoint: a.Entrypoint, Args: a.Args, Contract: t.Contract,
-		Parameters: values, Env: t.Env, Destroy: t.Actions[Destroy], Secrets: secrets,
-		SensitiveOutputs: t.SensitiveOutputs,
+		Parameters: values, Env: t.Env, Destroy: t.Actions[Destroy],
+		Confidential: Confidential{secrets, t.SensitiveOutputs},
 		Files: Files{
 			Exclude: with(t.Exclude, t.Type.Exclude()), Rescue: with(t.Rescue, t.Type.Rescue()), RestoreLogs: t.RestoreLogs,
 		},

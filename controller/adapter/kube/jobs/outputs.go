@@ -17,7 +17,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/serve"
 )
 
-// cureOutputs is what helps where the controller may not write the Secret.
+// cureOutputs is the cure where the controller may not write the Secret.
 const cureOutputs = "let it, by a RoleBinding of ServiceAccount job-controller of orcon-system to ClusterRole orcon-job-outputs"
 
 // conceal writes the sensitive outputs of a report into the Secret of the Workspace, which goes with it. Outputs of an earlier
@@ -30,7 +30,7 @@ func (r Runs) conceal(ctx context.Context, o *v1alpha1.JobRun, report serve.Repo
 	owner := ownerOf(o)
 	var before corev1.Secret
 	err := r.Live.Get(ctx, name, &before)
-	fence, _ := strconv.ParseInt(before.Annotations[annotationFence], 10, 64) // another text is no fence
+	fence, _ := strconv.ParseInt(before.Annotations[annotationFence], 10, 64) // 0 for a new one
 	switch {
 	case client.IgnoreNotFound(err) != nil:
 		return unwritten(name, err)
@@ -46,7 +46,8 @@ func (r Runs) conceal(ctx context.Context, o *v1alpha1.JobRun, report serve.Repo
 	secret := applycorev1.Secret(name.Name, name.Namespace).WithData(data).
 		WithAnnotations(map[string]string{annotationFence: strconv.FormatInt(report.Fence, 10)}).
 		WithLabels(map[string]string{v1alpha1.LabelWorkspace: o.Spec.Workspace, "app.kubernetes.io/managed-by": "orcon"}).
-		WithOwnerReferences(applymetav1.OwnerReference().WithAPIVersion(owner.APIVersion).WithKind(owner.Kind).WithName(owner.Name).WithUID(owner.UID))
+		WithOwnerReferences(applymetav1.OwnerReference().
+			WithAPIVersion(owner.APIVersion).WithKind(owner.Kind).WithName(owner.Name).WithUID(owner.UID))
 	if err := r.Writer.Apply(ctx, secret, client.FieldOwner("job-controller")); err != nil {
 		return unwritten(name, err)
 	}

@@ -120,7 +120,7 @@ func ToInput(o *v1alpha1.JobRun) (run.Input, bool, error) {
 		Type: kind, Action: i.Action, Safety: safety, Image: i.Image, Entrypoint: some(i.Entrypoint), Args: some(i.Args),
 		Contract: i.Contract, Parameters: parameters, Env: env,
 		Files:   run.Files{Exclude: some(i.Exclude), Rescue: some(i.Rescue), RestoreLogs: restores(i.Logs)},
-		Secrets: ToSecrets(i.Secrets), SensitiveOutputs: i.SensitiveOutputs,
+		Confidential: run.Confidential{Secrets: ToSecrets(i.Secrets), SensitiveOutputs: i.SensitiveOutputs},
 	}
 	if i.Destroy != nil {
 		input.Destroy = run.Action{Entrypoint: some(i.Destroy.Entrypoint), Args: some(i.Destroy.Args)}

@@ -10,9 +10,9 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/redact"
 )
 
-// Folder is the folder of the secrets of a run, each one a file. Only one goroutine may use it.
-type Folder struct {
-	// Path is "" for a run without secrets.
+// Mounted are the secrets of a run, each one a file of a folder. Only one goroutine may use it.
+type Mounted struct {
+	// Path is that of the folder; "" for a run without secrets.
 	Path string
 
 	values redact.Values
@@ -22,30 +22,30 @@ type Folder struct {
 
 // Values returns the values of all secrets that are there, or were: each call looks for files that have changed. After an
 // error it has the values that could be read.
-func (f *Folder) Values() (*redact.Values, error) {
-	if f.Path == "" {
-		return &f.values, nil
+func (m *Mounted) Values() (*redact.Values, error) {
+	if m.Path == "" {
+		return &m.values, nil
 	}
-	entries, err := os.ReadDir(f.Path)
+	entries, err := os.ReadDir(m.Path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return &f.values, nil
+		return &m.values, nil
 	}
 	if err != nil {
-		return &f.values, fmt.Errorf("cannot look for the secrets to redact: %w", err)
+		return &m.values, fmt.Errorf("cannot look for the secrets to redact: %w", err)
 	}
 	for _, e := range entries {
-		err = errors.Join(err, f.learn(filepath.Join(f.Path, e.Name())))
+		err = errors.Join(err, m.learn(filepath.Join(m.Path, e.Name())))
 	}
-	return &f.values, err
+	return &m.values, err
 }
 
 // learn reads a file, unless it is as it was. One that the user of the run may not read cannot be in its output.
-func (f *Folder) learn(path string) error {
+func (m *Mounted) learn(path string) error {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {
 		return known(err)
 	}
-	before := f.read[path]
+	before := m.read[path]
 	if before != nil && os.SameFile(before, info) && before.ModTime().Equal(info.ModTime()) && before.Size() == info.Size() {
 		return nil
 	}
@@ -53,11 +53,11 @@ func (f *Folder) learn(path string) error {
 	if err != nil {
 		return known(err)
 	}
-	f.values.Learn(string(text))
-	if f.read == nil {
-		f.read = map[string]fs.FileInfo{}
+	m.values.Learn(string(text))
+	if m.read == nil {
+		m.read = map[string]fs.FileInfo{}
 	}
-	f.read[path] = info
+	m.read[path] = info
 	return nil
 }
 

@@ -2,6 +2,7 @@ package redaction_test
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -26,10 +27,10 @@ func (b *buffer) Close() error {
 }
 
 // JOBS.md J14: a value that two writes have a part of each leaves no trace, and an end that only looks like one is not lost.
-func TestWriter(t *testing.T) {
+func TestCleaner(t *testing.T) {
 	at, to := t.TempDir(), &buffer{}
 	require.NoError(t, os.WriteFile(filepath.Join(at, "password"), []byte("s3cret-1\n"), 0o600))
-	w := &redaction.Writer{To: to, Secrets: &redaction.Folder{Path: at}}
+	w := &redaction.Cleaner{To: to, Secrets: &redaction.Mounted{Path: at}}
 	for _, part := range []string{"a s3c", "ret", "-1 b s3cr"} {
 		n, err := w.Write([]byte(part))
 		require.NoError(t, err)
@@ -40,4 +41,27 @@ func TestWriter(t *testing.T) {
 	require.NoError(t, w.Close())
 	assert.Equal(t, "a [redacted] b s3cr", to.String())
 	assert.True(t, to.closed)
+}
+
+// broken is an output that takes nothing.
+type broken struct{ buffer }
+
+var errBroken = errors.New("it is broken")
+
+// Write implements io.Writer.
+func (*broken) Write([]byte) (int, error) { return 0, errBroken }
+
+// An output that cannot be written is reported, and secrets that cannot be listed block none.
+func TestCleanerTrouble(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	to := &buffer{}
+	c := &redaction.Cleaner{To: to, Secrets: &redaction.Mounted{Path: file}}
+	_, err := c.Write([]byte("text"))
+	require.NoError(t, err)
+	assert.Equal(t, "text", to.String())
+	c = &redaction.Cleaner{To: &broken{}, Secrets: &redaction.Mounted{}}
+	_, err = c.Write([]byte("text"))
+	require.ErrorIs(t, err, errBroken)
+	require.ErrorIs(t, c.Close(), errBroken)
 }

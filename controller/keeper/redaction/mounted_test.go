@@ -23,7 +23,7 @@ func publish(t *testing.T, at, version, value string) {
 }
 
 // redacted returns a text without the values of a folder.
-func redacted(t *testing.T, f *redaction.Folder, text string) string {
+func redacted(t *testing.T, f *redaction.Mounted, text string) string {
 	values, err := f.Values()
 	require.NoError(t, err)
 	out, _ := values.Replace([]byte(text), true)
@@ -31,9 +31,9 @@ func redacted(t *testing.T, f *redaction.Folder, text string) string {
 }
 
 // JOBS.md J14: a value that is replaced while the run goes on is known from then on, and the one before stays known.
-func TestFolder(t *testing.T) {
+func TestMounted(t *testing.T) {
 	at := t.TempDir()
-	f := &redaction.Folder{Path: at}
+	f := &redaction.Mounted{Path: at}
 	assert.Equal(t, "first second", redacted(t, f, "first second"), "there are none yet")
 	publish(t, at, "..1", "first")
 	assert.Equal(t, "[redacted] second", redacted(t, f, "first second"))
@@ -44,10 +44,10 @@ func TestFolder(t *testing.T) {
 // A run without secrets has nothing to redact, and a folder that cannot be listed is reported.
 func TestNone(t *testing.T) {
 	for _, path := range []string{"", filepath.Join(t.TempDir(), "none")} {
-		assert.Equal(t, "text", redacted(t, &redaction.Folder{Path: path}, "text"))
+		assert.Equal(t, "text", redacted(t, &redaction.Mounted{Path: path}, "text"))
 	}
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	_, err := (&redaction.Folder{Path: file}).Values()
+	_, err := (&redaction.Mounted{Path: file}).Values()
 	require.ErrorContains(t, err, "cannot look for the secrets to redact")
 }
