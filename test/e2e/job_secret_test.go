@@ -31,12 +31,7 @@ func secrets(t *testing.T, w *world) {
 	w.set("account", map[string]any{"password": nil})
 
 	run := w.begin("account", "deploy")
-	w.eventually(func() string {
-		if lease := w.Kubectl(t, "-n", "orcon-system", "get", "leases", "-o", "yaml"); !strings.Contains(lease, "orcon-job-outputs") {
-			return "no lease names what the run waits for"
-		}
-		return ""
-	})
+	w.hindered(run, "Secret "+w.namespace+"/account-outputs", "ClusterRole orcon-job-outputs")
 	for role, account := range map[string]string{"orcon-job-outputs": "job-controller", "orcon-granted-secrets": "relations-controller"} {
 		w.kubectl("create", "rolebinding", role, "--clusterrole="+role, "--serviceaccount=orcon-system:"+account)
 	}
