@@ -100,7 +100,7 @@ func (l relating) annotate(ctx context.Context, o client.Object, kind string, al
 	switch {
 	case apierrors.IsForbidden(err):
 		return fmt.Errorf("cannot annotate %s %s: let the controller, by a RoleBinding of ServiceAccount job-controller of orcon-system "+
-			"to ClusterRole orcon-job-outputs: %w", kind, o.GetName(), err)
+			"to ClusterRole %s: %w", kind, o.GetName(), v1alpha1.OutputsRole, err)
 	case err != nil:
 		return fmt.Errorf("cannot annotate %s %s: %w", kind, o.GetName(), err)
 	}

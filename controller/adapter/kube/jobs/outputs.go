@@ -18,7 +18,7 @@ import (
 )
 
 // cureOutputs is the cure where the controller may not write the Secret.
-const cureOutputs = "let it, by a RoleBinding of ServiceAccount job-controller of orcon-system to ClusterRole orcon-job-outputs"
+const cureOutputs = "let it, by a RoleBinding of ServiceAccount job-controller of orcon-system to ClusterRole " + v1alpha1.OutputsRole
 
 // conceal writes the sensitive outputs of a report into the Secret of the Workspace, which goes with it. Outputs of an earlier
 // hold change nothing.
