@@ -29,8 +29,8 @@ func attempt() executor.Attempt {
 		Input: run.Input{
 			Action: "deploy", Image: "registry.example.org/tofu@sha256:" + strings.Repeat("a", 64), Contract: "v1",
 			Entrypoint: []string{"/bin/sh", "-ec"}, Args: []string{"tofu apply -var=$(whoami)"},
-			Env:     map[string]string{"TF_LOG": "INFO", "PRICE": "$(ORCON_RUN) $$", "HOME": "/root"},
-			Files:   run.Files{Exclude: []string{".terraform", "*.$(tmp)"}},
+			Env:          map[string]string{"TF_LOG": "INFO", "PRICE": "$(ORCON_RUN) $$", "HOME": "/root"},
+			Files:        run.Files{Exclude: []string{".terraform", "*.$(tmp)"}},
 			Confidential: run.Confidential{Secrets: []run.SecretFile{{Name: "known_hosts", Secret: "ssh", Key: "hosts"}}},
 		},
 		Timing:   job.Timing{Lost: time.Minute, Grace: 90*time.Second + time.Millisecond},

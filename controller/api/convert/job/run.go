@@ -119,7 +119,7 @@ func ToInput(o *v1alpha1.JobRun) (run.Input, bool, error) {
 	input := run.Input{
 		Type: kind, Action: i.Action, Safety: safety, Image: i.Image, Entrypoint: some(i.Entrypoint), Args: some(i.Args),
 		Contract: i.Contract, Parameters: parameters, Env: env,
-		Files:   run.Files{Exclude: some(i.Exclude), Rescue: some(i.Rescue), RestoreLogs: restores(i.Logs)},
+		Files:        run.Files{Exclude: some(i.Exclude), Rescue: some(i.Rescue), RestoreLogs: restores(i.Logs)},
 		Confidential: run.Confidential{Secrets: ToSecrets(i.Secrets), SensitiveOutputs: i.SensitiveOutputs},
 	}
 	if i.Destroy != nil {
