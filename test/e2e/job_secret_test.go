@@ -38,7 +38,9 @@ func secrets(t *testing.T, w *world) {
 	w.phase(run, "Succeeded")
 	w.eventually(func() string { return w.kubectl("get", "jobs,pods", "-l", "job.orcon.tengu.io/run="+run, "-o", "name") })
 	log := w.logOf(run)
-	assert.Contains(t, log, "variable [redacted]\nbase64 [redacted]\nparts [redacted]\n")
+	for _, line := range []string{"variable [redacted]\n", "base64 [redacted]\n", "parts [redacted]\n", `copy = "[redacted]"`} {
+		assert.Contains(t, log, line)
+	}
 	assert.JSONEq(t, `{"copy": {"sensitive": true}, "password": {"sensitive": true}, "user": {"sensitive": false, "type": "string", "value": "orders"}}`,
 		w.field("jobrun/"+run, "{.state.report.outputs}"))
 	for _, output := range []string{"copy", "password"} {
