@@ -162,15 +162,17 @@ func (a *API) end(r *http.Request, c Caller, in runner.End) (runner.Ended, error
 
 // report keeps what the template reported, its sensitive outputs apart.
 func report(ctx context.Context, runs Runs, uid string, in runner.End) error {
-	run, err := runs.Get(ctx, uid)
-	if err != nil {
-		return err
+	r := Report{Fence: in.Fence, Message: in.Message}
+	if in.Outputs != "" {
+		run, err := runs.Get(ctx, uid)
+		if err != nil {
+			return err
+		}
+		if r.Outputs, r.Sensitive, err = contract.Part(in.Outputs, run.Sensitive); err != nil {
+			return fmt.Errorf("%w: %w", workspace.ErrInvalid, err)
+		}
 	}
-	outputs, sensitive, err := contract.Part(in.Outputs, run.Sensitive)
-	if err != nil {
-		return fmt.Errorf("%w: %w", workspace.ErrInvalid, err)
-	}
-	return runs.Report(ctx, uid, Report{Fence: in.Fence, Outputs: outputs, Sensitive: sensitive, Message: in.Message})
+	return runs.Report(ctx, uid, r)
 }
 
 // archive returns a state that a caller has stored below a fence of its own; the zero value for none.
