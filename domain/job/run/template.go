@@ -78,6 +78,12 @@ func (t TemplateVersion) Check() error {
 			fault("pattern %q of exclude or rescue must be a glob below /state or /work", pattern)
 		}
 	}
+	t.checkSensitive(fault)
+	return errors.Join(faults...)
+}
+
+// checkSensitive reports what is wrong with the sensitive parameters.
+func (t TemplateVersion) checkSensitive(fault func(format string, args ...any)) {
 	for _, name := range t.Sensitive {
 		if known := t.Schema.Names(); !slices.Contains(known, name) {
 			fault("sensitive parameter %q is not in the schema%s", name, suggestion(name, known))
@@ -86,7 +92,6 @@ func (t TemplateVersion) Check() error {
 			fault("sensitive parameter %q has a default, which all can read: remove the default", name)
 		}
 	}
-	return errors.Join(faults...)
 }
 
 // Freeze returns the input of a Run of an action with the parameters and the secrets of its Workspace. Values of sensitive
