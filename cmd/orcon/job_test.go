@@ -62,7 +62,7 @@ func newJobCluster(t *testing.T) *jobCluster {
 			Image: "example.org/tofu@sha256:" + strings.Repeat("a", 64), Contract: "v1",
 			Parameters: &runtime.RawExtension{Raw: []byte(`{"type":"object","properties":{"replicas":{"type":"integer"},"region":{"type":"string"},
 				"token":{"type":"string","sensitive":true}},"additionalProperties":false}`)},
-			Actions:    []v1alpha1.JobAction{{Name: "deploy", Entrypoint: []string{"/deploy"}}, {Name: "check", Entrypoint: []string{"/check"}}},
+			Actions: []v1alpha1.JobAction{{Name: "deploy", Entrypoint: []string{"/deploy"}}, {Name: "check", Entrypoint: []string{"/check"}}},
 		}},
 	}
 	j.workspace = v1alpha1.JobWorkspace{

@@ -67,7 +67,7 @@ func (w *world) leavesNoTrace(value string) {
 		for _, namespace := range []string{w.namespace, "orcon-system"} {
 			if all := w.kubectl("-n", namespace, "get", kind, "-o", "json"); kind != "secrets" {
 				for _, text := range texts {
-					assert.False(w.t, strings.Contains(all, text), "%s of %s have it", kind, namespace)
+					assert.Zero(w.t, strings.Count(all, text), "%s of %s have it", kind, namespace)
 				}
 			}
 		}
