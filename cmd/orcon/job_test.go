@@ -63,8 +63,9 @@ func newJobCluster(t *testing.T) *jobCluster {
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "tofu"},
 		Spec: v1alpha1.JobTemplateSpec{JobProgram: v1alpha1.JobProgram{
 			Image: "example.org/tofu@sha256:" + strings.Repeat("a", 64), Contract: "v1",
-			Parameters: &runtime.RawExtension{Raw: []byte(`{"type":"object","properties":{"replicas":{"type":"integer"},"region":{"type":"string"}},"additionalProperties":false}`)},
-			Actions:    []v1alpha1.JobAction{{Name: "deploy", Entrypoint: []string{"/deploy"}}, {Name: "check", Entrypoint: []string{"/check"}}},
+			Parameters: &runtime.RawExtension{Raw: []byte(`{"type":"object","properties":{"replicas":{"type":"integer"},"region":{"type":"string"},
+				"token":{"type":"string","sensitive":true}},"additionalProperties":false}`)},
+			Actions: []v1alpha1.JobAction{{Name: "deploy", Entrypoint: []string{"/deploy"}}, {Name: "check", Entrypoint: []string{"/check"}}},
 		}},
 	}
 	j.workspace = v1alpha1.JobWorkspace{

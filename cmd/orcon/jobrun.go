@@ -202,7 +202,7 @@ func (o *jobRunOptions) prepare(c *cobra.Command, target jobTarget) error {
 		parameters, err = withParameters(parameters, o.set)
 	}
 	if err == nil {
-		_, err = frozen.Freeze(o.action, parameters)
+		_, err = frozen.Freeze(o.action, parameters, convert.ToSecrets(w.Spec.Secrets))
 	}
 	if err != nil {
 		return err

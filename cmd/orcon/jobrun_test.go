@@ -73,6 +73,10 @@ func TestJobRunSet(t *testing.T) {
 	code, _, errs = j.call("", "run", "web", "--action", "deploy", "--set", "regoin=eu")
 	assert.Equal(t, exitMisuse, code)
 	assert.Contains(t, errs, "regoin")
+	code, _, errs = j.call("", "run", "web", "--action", "deploy", "--set", "token=hunter2")
+	assert.Equal(t, exitMisuse, code)
+	assert.Contains(t, errs, `parameter "token" is sensitive, and all can read parameters`)
+	assert.NotContains(t, errs, "hunter2", "JOBS.md J14")
 	assert.JSONEq(t, `{"replicas":3,"region":"3"}`, string(j.workspace.Spec.Parameters.Raw))
 	assert.Len(t, j.runs, 2)
 }

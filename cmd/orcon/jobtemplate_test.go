@@ -75,7 +75,7 @@ func TestTemplateBuild(t *testing.T) {
 	assert.Equal(t, folder, first.Spec.Origin.Source)
 	program, err := convert.ToVersion(&first)
 	require.NoError(t, err)
-	input, err := program.Freeze("deploy", map[string]any{"host": "a"})
+	input, err := program.Freeze("deploy", map[string]any{"host": "a"}, nil)
 	require.NoError(t, err)
 	assert.Equal(t, "eu", input.Parameters["region"])
 

@@ -124,11 +124,10 @@ func (l freezing) fresh(ctx context.Context, action string) (run.Input, error) {
 	if err != nil {
 		return run.Input{}, fmt.Errorf("cannot use JobWorkspace %s: %w", l.name.Name, err)
 	}
-	input, err := t.Freeze(action, parameters)
+	input, err := t.Freeze(action, parameters, convert.ToSecrets(l.o.Spec.Secrets))
 	if err != nil {
 		return run.Input{}, fmt.Errorf("%w: correct JobWorkspace %s, then create another JobRun", err, l.name.Name)
 	}
-	input.Secrets = convert.ToSecrets(l.o.Spec.Secrets)
 	return input, nil
 }
 

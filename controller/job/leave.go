@@ -63,7 +63,7 @@ func (l leaving) leave(ctx context.Context) (gone bool, err error) {
 // depart lets the Workspace go once all its Runs have ended and their output is stored. It waits for nothing if more than
 // the Workspace is being deleted.
 func (l leaving) depart(ctx context.Context, d run.Deletion) (gone bool, err error) {
-	for _, do := range []func(context.Context) error{l.cancel, ending(l).end, ending(l).clear} {
+	for _, do := range []func(context.Context) error{l.cancel, ending(l).end, relating(l).relate, ending(l).clear} {
 		if err := do(ctx); err != nil {
 			return false, err
 		}

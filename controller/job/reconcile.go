@@ -90,7 +90,7 @@ func (l *look) step(ctx context.Context) error {
 	for _, do := range []func(context.Context) error{
 		checking{l}.check, freezing{l}.freeze, freezing{l}.limit, ending{l}.end, holding{l}.hold, admission{l}.admit,
 		admission{l}.forget, ending{l}.clear,
-		publication{l}.publish, retaining{l}.prune,
+		publication{l}.publish, relating{l}.relate, retaining{l}.prune,
 	} {
 		if err := do(ctx); err != nil {
 			return err

@@ -76,7 +76,8 @@ func (b bench) keeperWith(ledger keeper.Ledger, blobs keeper.Blobs, terminate <-
 		Ledger: ledger, Blobs: blobs, Exchange: b.exchange(), Claimant: keeper.Claimant{Run: "r", Attempt: 1, Place: "pod"},
 		Chunks: b.chunks, Content: b.contents,
 		Settings: keeper.Settings{
-			State: b.path("state"), Scratch: b.path("scratch"), Logs: b.path("logs"), Work: b.path("work"), Limit: b.Limit,
+			State: b.path("state"), Scratch: b.path("scratch"), Logs: b.path("logs"), Work: b.path("work"), Secrets: b.path("secrets"),
+			Limit: b.Limit,
 			Renew: b.Renew, Checkpoint: b.Checkpoint, Retry: 10 * time.Millisecond, Backend: b.Backend, Drain: b.Drain,
 		},
 		Clock: keeper.BootTime, Terminate: terminate,

@@ -18,6 +18,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/backend"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/exchange"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/redaction"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
 )
@@ -97,7 +98,7 @@ func (c *captures) final(ctx context.Context, process exchange.Ended) End {
 	r := c.run
 	e := End{Outcome: job.Failed, Base: r.hold.Generation, Process: process}
 	var problem error
-	e.Outputs, problem = outputs(r.Settings.State)
+	e.Outputs, problem = outputs(r.Settings.State, r.Settings.Secrets)
 	a, err := r.packStill(ctx, r.state(), orphanFactor*r.Settings.Limit)
 	if err != nil {
 		e.Message = errors.Join(err, problem).Error()
@@ -174,8 +175,13 @@ func (c *captures) record(digest string) {
 	c.last = digest
 }
 
-// outputs returns what the template wrote as outputs.
-func outputs(folder string) (string, error) {
+// outputs returns what the template wrote as outputs. One that has a secret of a folder is marked as sensitive.
+func outputs(folder, secrets string) (string, error) {
+	known := redaction.Mounted{Path: secrets}
+	values, err := known.Values()
+	if err != nil {
+		return "", err
+	}
 	root, err := os.OpenRoot(folder)
 	if err != nil {
 		return "", err
@@ -194,10 +200,7 @@ func outputs(folder string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if _, err := contract.ParseOutputs(text); err != nil {
-		return "", err
-	}
-	return string(text), nil
+	return contract.Mark(string(text), values.Has)
 }
 
 // parcel is a folder that is captured, and the prefix of its blob's name.

@@ -8,6 +8,7 @@ import (
 	"github.com/golang/glog"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/chunk"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/redaction"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/log"
 )
 
@@ -27,6 +28,10 @@ func lag(passed time.Duration) time.Duration { return max(carryEvery, passed/car
 // cargo is the output of one run, and how it is carried away.
 type cargo struct {
 	run *run
+	// secrets are replaced in log files; in the outputs the shim has replaced them.
+	secrets redaction.Mounted
+	// over reports that the template has ended: no log file grows any more.
+	over bool
 	// left is the number of log files that are not carried.
 	left int
 }
@@ -38,6 +43,7 @@ func (c *cargo) carry(ctx context.Context, finish <-chan bool) {
 		return
 	}
 	began, whole := time.Now(), false
+	c.secrets.Path = c.run.Settings.Secrets
 	for going := true; going; {
 		c.all(ctx)
 		select {
@@ -48,6 +54,7 @@ func (c *cargo) carry(ctx context.Context, finish <-chan bool) {
 			going = false
 		}
 	}
+	c.over = true
 	bounded, end := context.WithTimeout(ctx, c.run.Settings.Drain)
 	defer end()
 	for !c.all(bounded) || whole && !c.end(bounded) {
@@ -75,6 +82,7 @@ func (c *cargo) outputs() (all []chunk.Carrier) {
 func (c *cargo) files() *chunk.Files {
 	return &chunk.Files{
 		Folder: c.run.Settings.Logs, Scratch: c.run.Settings.Scratch, Fence: c.run.hold.Fence, Sink: c.run.Chunks, Size: chunkSize,
+		Secrets: &c.secrets, Last: c.over,
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/chunk"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/log"
 )
 
 // sink joins chunks by stream.
@@ -89,4 +90,24 @@ func TestOutputOfAKilledContainer(t *testing.T) {
 		assert.Equal(t, "first\n", out.read("stdout"))
 		assert.Equal(t, !killed, out.ended["stdout"])
 	}
+}
+
+// JOBS.md J14: no log has a secret: neither an output nor a file below /logs, the end of one included.
+func TestSecretsAreRedacted(t *testing.T) {
+	b := newBench(t, `cat $ORCON_SECRETS/password; base64 $ORCON_SECRETS/password >&2; printf 'p=s3cret-1 s3cr' >$BASE/logs/file
+		echo '{"a": "s3cret-1", "b": 1}' >$STATE/outputs.json`)
+	require.NoError(t, os.Mkdir(b.path("secrets"), 0o700))
+	require.NoError(t, os.WriteFile(b.path("secrets/password"), []byte("s3cret-1"), 0o600))
+	h := hold()
+	h.Environment = append(h.Environment, "ORCON_SECRETS="+b.path("secrets"))
+	out := &sink{text: map[string]string{}, ended: map[string]bool{}}
+	b.chunks = out
+	m := &model{next: h}
+	_, err := b.run(t, m, b.store(t), nil)
+	require.NoError(t, err)
+	require.Len(t, m.ends, 1)
+	assert.JSONEq(t, `{"a": {"sensitive": true, "value": "s3cret-1"}, "b": 1}`, m.ends[0].Outputs)
+	assert.Equal(t, "[redacted]", out.read("stdout"))
+	assert.Equal(t, "[redacted]\n", out.read("stderr"))
+	assert.Equal(t, "p=[redacted] s3cr", out.read(log.StreamOf("file")))
 }

@@ -41,6 +41,8 @@ type Settings struct {
 	State, Logs, Scratch string
 	// Work is the working directory of the template, for content that is copied there.
 	Work string
+	// Secrets is the folder of the template's secrets, which no log may have; "" for none.
+	Secrets string
 	// Exclude is not a part of the state.
 	Exclude state.Exclude
 	// Limit is the size of the plain archive in bytes.

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/secrets"
+	jobs "gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
@@ -165,11 +166,26 @@ func TestBundleControllerActsAsNoAccount(t *testing.T) {
 	}
 }
 
-// The controller of runs reads no Secret of a namespace (TRUST.md R1).
+// The controller of runs reads no Secret of a namespace that does not bind the one role that permits it (TRUST.md R1).
 func TestJobControllerHasLeast(t *testing.T) {
-	all := kustomize(t, filepath.Join(repository, "deployment/job-controller"))
+	all, found := kustomize(t, filepath.Join(repository, "deployment/job-controller")), false
 	for _, r := range objects[clusterRole](t, all, "ClusterRole") {
+		if r.Name == jobs.OutputsRole {
+			found = true
+			assert.Equal(t, []rbacv1.PolicyRule{
+				{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get", "create", "patch"}},
+				{APIGroups: []string{""}, Resources: []string{"services"}, Verbs: []string{"patch"}},
+			}, r.Rules)
+			continue
+		}
 		assertLeast(t, r.Rules, true)
+	}
+	assert.True(t, found, "%s is shipped", jobs.OutputsRole)
+	for _, b := range objects[clusterBinding](t, all, "ClusterRoleBinding") {
+		assert.NotEqual(t, jobs.OutputsRole, b.RoleRef.Name, "an administrator of a namespace binds it")
+	}
+	for _, b := range objects[binding](t, all, "RoleBinding") {
+		assert.NotEqual(t, jobs.OutputsRole, b.RoleRef.Name, "an administrator of a namespace binds it")
 	}
 	for _, r := range objects[role](t, all, "Role") {
 		assertLeast(t, r.Rules, false)

@@ -49,7 +49,9 @@ type Block struct {
 }
 
 // reasons is the closed list of why commands of a page are not run.
-func reasons() []string { return []string{"needs a registry", "needs a cloud", "needs a browser", "needs a store"} }
+func reasons() []string {
+	return []string{"needs a registry", "needs a cloud", "needs a browser", "needs a store"}
+}
 
 // Commands reports whether the block holds commands.
 func (b Block) Commands() bool { return b.Language == "sh" || b.Language == "console" }

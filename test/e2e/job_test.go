@@ -27,6 +27,7 @@ func TestRunsAreJobs(t *testing.T) {
 	t.Run("Conformance", func(t *testing.T) { conforms(t, w) })
 	t.Run("Docs", func(t *testing.T) { documented(t, w.Cluster, docs.RunCluster, "IMAGE="+image) })
 	t.Run("Tools", func(t *testing.T) { tools(t, w) })
+	t.Run("Secrets", func(t *testing.T) { secrets(t, w) })
 	w.apply(fmt.Sprintf(jobTemplates, image, "docker.io/library/none@sha256:"+strings.Repeat("0", 64)))
 
 	for n := range 2 {

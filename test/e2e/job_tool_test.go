@@ -299,6 +299,24 @@ func (w *world) ansible() {
 	assert.Contains(w.t, w.logOf(first), "changed=1 ")
 	assert.Equal(w.t, "hello {{ user }}", w.kubectl("exec", "sshd", "--", "cat", "/tmp/greeting"), "a parameter is no template")
 	assert.Contains(w.t, w.carried("greeting", "deploy", "Succeeded"), "changed=0 ")
+
+	w.greetsSecretly()
+	assert.Contains(w.t, w.carried("greeting", "deploy", "Succeeded"), "changed=1 ")
+	assert.Equal(w.t, "{{ 6 * 7 }} secretly", w.kubectl("exec", "sshd", "--", "cat", "/tmp/greeting"), "a value of a Secret is no template")
+}
+
+// greetsSecretly has the parameter greeting of JobWorkspace greeting be sensitive, and in Secret ssh.
+func (w *world) greetsSecretly() {
+	w.t.Helper()
+	const plain, sensitive = `"greeting":{"type":"string"}`, `"greeting":{"type":"string","sensitive":true}`
+	template := w.field("jobtemplate/ansible", "{.spec}")
+	require.Contains(w.t, template, plain)
+	w.apply(`{"apiVersion": "orcon.tengu.io/v1alpha1", "kind": "JobTemplate", "metadata": {"name": "secretly"}, "spec": ` +
+		strings.Replace(template, plain, sensitive, 1) + "}")
+	w.kubectl("patch", "secret", "ssh", "-p", `{"stringData": {"greeting": "{{ 6 * 7 }} secretly"}}`)
+	w.kubectl("patch", "jobworkspace", "greeting", "--type=json", "-p", `[
+		{"op": "replace", "path": "/spec/template", "value": "secretly"}, {"op": "remove", "path": "/spec/parameters/greeting"},
+		{"op": "add", "path": "/spec/secrets/-", "value": {"name": "greeting", "secret": "ssh", "key": "greeting"}}]`)
 }
 
 // keyPair returns a key of SSH and its public part.

@@ -170,7 +170,7 @@ func keeper(a executor.Attempt, r Runner) corev1.Container {
 		Env: []corev1.EnvVar{
 			{Name: "POD_UID", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.uid"}}},
 		},
-		VolumeMounts:    mounts,
+		VolumeMounts:    append(mounts, secretMounts(a)...),
 		Resources:       requests(),
 		SecurityContext: confined(),
 	}
@@ -202,7 +202,7 @@ func work() corev1.VolumeMount {
 
 // mounts returns what the template sees besides its image.
 func mounts(a executor.Attempt) []corev1.VolumeMount {
-	all := []corev1.VolumeMount{
+	return append([]corev1.VolumeMount{
 		{Name: "binaries", MountPath: folderBinaries, ReadOnly: true},
 		{Name: "exchange", MountPath: folderExchange},
 		{Name: "state", MountPath: contract.State},
@@ -212,11 +212,15 @@ func mounts(a executor.Attempt) []corev1.VolumeMount {
 		{Name: "content", MountPath: "/etc/group", SubPath: "group", ReadOnly: true},
 		{Name: "home", MountPath: contract.Home},
 		{Name: "temporary", MountPath: contract.Temporary},
+	}, secretMounts(a)...)
+}
+
+// secretMounts returns the mount of the secrets, if there are some: the keeper has it too, so that no log has them.
+func secretMounts(a executor.Attempt) []corev1.VolumeMount {
+	if len(a.Input.Secrets) == 0 {
+		return nil
 	}
-	if len(a.Input.Secrets) > 0 {
-		all = append(all, corev1.VolumeMount{Name: volumeSecrets, MountPath: contract.Secrets, ReadOnly: true})
-	}
-	return all
+	return []corev1.VolumeMount{{Name: volumeSecrets, MountPath: contract.Secrets, ReadOnly: true}}
 }
 
 // environment returns the variables of the template.

@@ -40,7 +40,7 @@ func newBench(t *testing.T) bench {
 	for token, run := range map[string]string{"p": "r", "q": "r", "s": "other"} {
 		b.Add(token, serve.Caller{
 			Workspace: "w", Run: workspace.Run{UID: run, Name: run}, Claimant: workspace.Claimant{ID: token, Where: "node"},
-		}, serve.Run{Parameters: `{"a":1}`, Environment: []string{"A=b"}})
+		}, serve.Run{Parameters: `{"a":1}`, Environment: []string{"A=b"}, Sensitive: []string{"named"}})
 	}
 	b.acquire(t, "r")
 	api := &serve.API{
@@ -203,6 +203,18 @@ func TestRefused(t *testing.T) {
 			assert.Len(t, all, 1, q.why)
 		})
 	}
+}
+
+// JOBS.md J14: the report has the names of sensitive outputs alone; their values go beside it.
+func TestSensitiveOutputs(t *testing.T) {
+	b := newBench(t)
+	b.send(t, request{token: "p", method: "POST", path: "r/claim", body: claimOf + `p"}`, status: 200})
+	b.send(t, request{token: "p", method: "POST", path: "r/end", status: 200, body: `{"fence":1,"outcome":"unchanged",` +
+		`"outputs":"{\"named\":\"x\",\"marked\":{\"sensitive\":true,\"value\":\"y\"},\"o\":1}"}`})
+	got := b.ReportOf("r")
+	assert.JSONEq(t, `{"named": {"sensitive": true}, "marked": {"sensitive": true}, "o": 1}`, got.Outputs)
+	require.Len(t, got.Sensitive, 2)
+	assert.Equal(t, []string{"y", "x"}, []string{got.Sensitive[0].Text(), got.Sensitive[1].Text()})
 }
 
 // JOBS.md J3 and J8: a whole run, each request twice.

@@ -147,11 +147,7 @@ func (a *API) end(r *http.Request, c Caller, in runner.End) (runner.Ended, error
 	if err != nil {
 		return runner.Ended{}, err
 	}
-	if _, err := contract.ParseOutputs([]byte(in.Outputs)); err != nil {
-		return runner.Ended{}, fmt.Errorf("%w: %w", workspace.ErrInvalid, err)
-	}
-	err = a.Runs.Report(r.Context(), c.Run.UID, Report{Fence: in.Fence, Outputs: in.Outputs, Message: in.Message})
-	if err != nil {
+	if err := report(r.Context(), a.Runs, c.Run.UID, in); err != nil {
 		return runner.Ended{}, err
 	}
 	capture := workspace.Capture{
@@ -171,6 +167,21 @@ func (a *API) end(r *http.Request, c Caller, in runner.End) (runner.Ended, error
 		a.generation(r.Context(), c.Workspace, w)
 	}
 	return runner.Ended{Outcome: string(outcome)}, err
+}
+
+// report keeps what the template reported, its sensitive outputs apart.
+func report(ctx context.Context, runs Runs, uid string, in runner.End) error {
+	r := Report{Fence: in.Fence, Message: in.Message}
+	if in.Outputs != "" {
+		run, err := runs.Get(ctx, uid)
+		if err != nil {
+			return err
+		}
+		if r.Outputs, r.Sensitive, err = contract.Part(in.Outputs, run.Sensitive); err != nil {
+			return fmt.Errorf("%w: %w", workspace.ErrInvalid, err)
+		}
+	}
+	return runs.Report(ctx, uid, r)
 }
 
 // archive returns an archive that a caller has stored below a fence of its own, by a name that begins with a prefix; the

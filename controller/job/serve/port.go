@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
 )
 
@@ -43,6 +44,8 @@ type Run struct {
 	// Parameters is a JSON document; "" for none.
 	Parameters  string
 	Environment []string
+	// Sensitive are the names of outputs that people must not read.
+	Sensitive []string
 	// RestoreLogs has the log files of the last run restored.
 	RestoreLogs bool
 	// Namespace is that of the Run, and Content the digest of the content that is copied to /work; "" for none.
@@ -56,8 +59,9 @@ type Run struct {
 // Report has the outputs of a template, and the reason for a bad outcome.
 type Report struct {
 	Fence int64
-	// Outputs is a JSON document; "" for none.
-	Outputs string
+	// Outputs is a JSON document; "" for none. It has the names of sensitive outputs, and Sensitive has their values.
+	Outputs   string
+	Sensitive []contract.Output
 	// Message explains a bad outcome; "" for a good one.
 	Message string
 }

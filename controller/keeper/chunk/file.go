@@ -15,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/redaction"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/log"
 )
 
@@ -29,8 +30,12 @@ type Files struct {
 	// Fence is that of the hold.
 	Fence int64
 	Sink  Sink
-	// Size is that of the largest chunk, in bytes.
+	// Size is how much of a file a chunk has at most, in bytes: more than any form of a secret has.
 	Size int64
+	// Secrets are replaced before a chunk is stored.
+	Secrets *redaction.Mounted
+	// Last reports that no file grows any more.
+	Last bool
 }
 
 // reached is how far a file was carried.
@@ -178,10 +183,15 @@ func (f *Files) read(at reached) (reached, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return at, err
 	}
-	if room := beginning - len(at.Begin); room > 0 {
-		at.Begin = append(slices.Clone(at.Begin), content[:min(n, room)]...)
+	values, err := f.Secrets.Values()
+	if err != nil {
+		return at, err
 	}
-	at.Next, at.Offset = content[:n], at.Offset+int64(n)
+	next, read := values.Replace(content[:n], f.Last && at.Offset+int64(n) == info.Size())
+	if room := beginning - len(at.Begin); room > 0 {
+		at.Begin = append(slices.Clone(at.Begin), content[:min(read, room)]...)
+	}
+	at.Next, at.Offset = next, at.Offset+int64(read)
 	return at, nil
 }
 

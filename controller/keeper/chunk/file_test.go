@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/chunk"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/redaction"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/log"
 )
 
@@ -47,7 +48,7 @@ func (s *streams) texts() map[string]string {
 
 // files returns a carrier that knows only what is in its scratch folder.
 func files(folder, scratch string, s *streams) *chunk.Files {
-	return &chunk.Files{Folder: folder, Scratch: scratch, Fence: 1, Sink: s, Size: 5}
+	return &chunk.Files{Folder: folder, Scratch: scratch, Fence: 1, Sink: s, Size: 5, Secrets: &redaction.Mounted{}}
 }
 
 // add adds a text to a file.
@@ -159,4 +160,30 @@ func TestFilesProperty(t *testing.T) {
 		require.NoError(r, err)
 		require.Equal(r, want, s.texts())
 	})
+}
+
+// JOBS.md J14: no chunk of a log file has a secret, also where two of them have a part of it each.
+func TestRedactedFiles(t *testing.T) {
+	folder, secrets, s := t.TempDir(), t.TempDir(), &streams{of: map[string]*sink{}}
+	require.NoError(t, os.WriteFile(filepath.Join(secrets, "password"), []byte("s3cret-1"), 0o600))
+	f := files(folder, t.TempDir(), s)
+	f.Size, f.Secrets.Path = 64, secrets
+	name, padding := filepath.Join(folder, "log"), strings.Repeat("x", 60)
+	carry := func() string {
+		_, err := f.Carry(t.Context())
+		require.NoError(t, err)
+		return s.texts()["log"]
+	}
+	add(t, name, padding+"s3cret-1 s3c")
+	assert.Equal(t, padding+"[redacted] ", carry(), "a value across chunks; the end may be the beginning of one")
+	add(t, name, "ret-1 s3cr")
+	s.lost = true
+	_, err := f.Carry(t.Context())
+	require.Error(t, err)
+	s.lost = false
+	require.NoError(t, os.WriteFile(filepath.Join(secrets, "password"), []byte("s3cret-2"), 0o600))
+	add(t, name, "et-1 s3cret-2 s3cr")
+	assert.Equal(t, padding+"[redacted] [redacted] [redacted] [redacted] ", carry(), "a chunk that may be stored comes again as it was")
+	f.Last = true
+	assert.Equal(t, padding+"[redacted] [redacted] [redacted] [redacted] s3cr", carry(), "the file grows no more")
 }

@@ -15,6 +15,8 @@ import (
 	"github.com/golang/glog"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/exchange"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/redaction"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
 )
 
 // execute starts the entrypoint in a process group of its own.
@@ -38,11 +40,12 @@ func (s *Shim) execute(environment []string) error {
 		return err
 	}
 	defer stdin.Close() //nolint:errcheck // the process has its own
-	stdout, err := s.stream("stdout")
+	secrets := variable(environment, contract.VariableSecrets)
+	stdout, err := s.stream("stdout", secrets)
 	if err != nil {
 		return err
 	}
-	stderr, err := s.stream("stderr")
+	stderr, err := s.stream("stderr", secrets)
 	if err == nil {
 		var process *os.Process
 		process, err = os.StartProcess(program, s.Command, &os.ProcAttr{
@@ -59,13 +62,20 @@ func (s *Shim) execute(environment []string) error {
 	return err
 }
 
-// stream returns the end of a pipe for the process, whose other end is written into segments.
-func (s *Shim) stream(name string) (*os.File, error) {
+// stream returns the end of a pipe for the process, whose other end is written into segments, without the values of a
+// folder of secrets. Those that are there when the process starts are known.
+func (s *Shim) stream(name, secrets string) (*os.File, error) {
+	known := &redaction.Mounted{Path: secrets}
+	if _, err := known.Values(); err != nil {
+		return nil, err
+	}
 	in, out, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("cannot open %s: %w", name, err)
 	}
-	to := &exchange.Stream{Folder: s.Exchange.Output(), Name: name, Segment: segment, Limit: spool}
+	to := &redaction.Cleaner{
+		To: &exchange.Stream{Folder: s.Exchange.Output(), Name: name, Segment: segment, Limit: spool}, Secrets: known,
+	}
 	s.output.readers = append(s.output.readers, in)
 	s.output.copies.Go(func() {
 		_, err := io.Copy(to, in)

@@ -26,8 +26,7 @@ type Input struct {
 	Parameters map[string]any    `json:"parameters"`
 	Env        map[string]string `json:"env"`
 	Files
-	// Secrets have the names of secrets, and no values.
-	Secrets []SecretFile `json:"secrets,omitempty"`
+	Confidential
 	Steps
 }
 
@@ -56,14 +55,6 @@ type Files struct {
 	Rescue  []string `json:"rescue"`
 	// RestoreLogs has the log files of the last run restored.
 	RestoreLogs bool `json:"restoreLogs,omitempty"`
-}
-
-// SecretFile names a key of a Secret, whose value is a file of each run.
-type SecretFile struct {
-	// Name is the name of the file.
-	Name   string `json:"name"`
-	Secret string `json:"secret"`
-	Key    string `json:"key"`
 }
 
 // Destroy is the name of the action that removes what a Workspace has made.

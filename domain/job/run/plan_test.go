@@ -19,7 +19,7 @@ func planning(t testing.TB, action string) (run.Input, string) {
 		"plan-destroy": {Entrypoint: []string{"plan", "-destroy"}}, "destroy": {Entrypoint: []string{"destroy"}},
 		"plan-none": {Entrypoint: []string{"plan"}},
 	}}
-	i, err := version.Freeze(action, map[string]any{"a": "b"})
+	i, err := version.Freeze(action, map[string]any{"a": "b"}, nil)
 	require.NoError(t, err)
 	digest, err := i.Digest()
 	require.NoError(t, err)

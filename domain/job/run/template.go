@@ -30,6 +30,8 @@ type TemplateVersion struct {
 	Schema   Schema
 	// Sensitive are the names of parameters that reach the run as files.
 	Sensitive []string
+	// SensitiveOutputs are the names of outputs that people must not read.
+	SensitiveOutputs []string
 	// Fixed are values that no Workspace gives; they are not in the schema.
 	Fixed   map[string]any
 	Actions map[string]Action
@@ -78,24 +80,32 @@ func (t TemplateVersion) Check() error {
 			fault("pattern %q of exclude or rescue must be a glob below /state or /work", pattern)
 		}
 	}
+	t.checkSensitive(fault)
+	return errors.Join(faults...)
+}
+
+// checkSensitive reports what is wrong with the sensitive parameters.
+func (t TemplateVersion) checkSensitive(fault func(format string, args ...any)) {
 	for _, name := range t.Sensitive {
 		if known := t.Schema.Names(); !slices.Contains(known, name) {
 			fault("sensitive parameter %q is not in the schema%s", name, suggestion(name, known))
 		}
+		if _, readable := t.Schema.Defaults()[name]; readable {
+			fault("sensitive parameter %q has a default, which all can read: remove the default", name)
+		}
 	}
-	return errors.Join(faults...)
 }
 
-// Freeze returns the input of a Run of an action with parameters. Values of sensitive parameters are not part of it;
-// patterns of the template's type are.
-func (t TemplateVersion) Freeze(action string, parameters map[string]any) (Input, error) {
+// Freeze returns the input of a Run of an action with the parameters and the secrets of its Workspace. Values of sensitive
+// parameters are not part of it; patterns of the template's type are.
+func (t TemplateVersion) Freeze(action string, parameters map[string]any, secrets []SecretFile) (Input, error) {
 	a, ok := t.Actions[action]
 	if !ok {
 		known := slices.Sorted(maps.Keys(t.Actions))
 		return Input{}, fmt.Errorf("cannot run %s: it has no action %q%s: it has %s", t.Name, action, suggestion(action, known),
 			strings.Join(known, ", "))
 	}
-	values, err := t.values(parameters)
+	values, err := t.values(parameters, secrets)
 	if err != nil {
 		return Input{}, fmt.Errorf("cannot run %s: %w", t.Name, err)
 	}
@@ -103,6 +113,7 @@ func (t TemplateVersion) Freeze(action string, parameters map[string]any) (Input
 		Type: t.Type, Action: action, Safety: t.Safety, Artifact: Artifact{Image: t.Image, Content: t.Content},
 		Entrypoint: a.Entrypoint, Args: a.Args, Contract: t.Contract,
 		Parameters: values, Env: t.Env, Steps: Steps{Destroy: t.Actions[Destroy], Planned: t.Actions[Planned(action)]},
+		Confidential: Confidential{secrets, t.SensitiveOutputs},
 		Files: Files{
 			Exclude: with(t.Exclude, t.Type.Exclude()), Rescue: with(t.Rescue, t.Type.Rescue()), RestoreLogs: t.RestoreLogs,
 		},
@@ -137,7 +148,7 @@ func pruned(value any) any {
 }
 
 // values returns the values of a Run: those of the schema's defaults, of the Workspace, and of the template.
-func (t TemplateVersion) values(parameters map[string]any) (map[string]any, error) {
+func (t TemplateVersion) values(parameters map[string]any, secrets []SecretFile) (map[string]any, error) {
 	parameters = members(parameters)
 	for _, name := range slices.Sorted(maps.Keys(t.Fixed)) {
 		if _, given := parameters[name]; given {
@@ -146,10 +157,16 @@ func (t TemplateVersion) values(parameters map[string]any) (map[string]any, erro
 	}
 	values := t.Schema.Defaults()
 	maps.Copy(values, parameters)
+	var faults []error
 	for _, name := range t.Sensitive {
-		if _, given := parameters[name]; given {
-			values[name] = map[string]any{"fromFile": "/run/orcon/secrets/" + name}
+		file, err := fileOf(name, parameters[name], secrets)
+		faults = append(faults, err)
+		if file != "" {
+			values[name] = map[string]any{keyFile: folder + file}
 		}
+	}
+	if err := errors.Join(faults...); err != nil {
+		return nil, err
 	}
 	if err := t.Schema.Check(values, t.Sensitive); err != nil {
 		return nil, err

@@ -41,6 +41,8 @@ func template(t *testing.T) run.TemplateVersion {
 // Every fault of a template is named, with its cure.
 func TestCheckTemplate(t *testing.T) {
 	require.NoError(t, template(t).Check())
+	readable, err := run.ParseSchema([]byte(`{"properties": {"token": {"default": "x"}}}`))
+	require.NoError(t, err)
 	tests := map[string]struct {
 		change func(*run.TemplateVersion)
 		says   string
@@ -56,6 +58,7 @@ func TestCheckTemplate(t *testing.T) {
 		"Absolute":   {func(t *run.TemplateVersion) { t.Rescue = []string{"/etc/passwd"} }, "must be a glob"},
 		"Pattern":    {func(t *run.TemplateVersion) { t.Rescue = []string{"[a"} }, "must be a glob"},
 		"Sensitive":  {func(t *run.TemplateVersion) { t.Sensitive = []string{"tokn"} }, `did you mean "token"?`},
+		"Readable":   {func(t *run.TemplateVersion) { t.Schema = readable }, `sensitive parameter "token" has a default, which all can read`},
 		"TwoAtOnce!": {func(t *run.TemplateVersion) { t.Image, t.Contract = "x", "v9" }, "names no digest: write NAME@sha256:… so that a run is the same tomorrow\ncannot"},
 	}
 	for label, tc := range tests {
@@ -71,7 +74,7 @@ func TestCheckTemplate(t *testing.T) {
 func TestFreezeType(t *testing.T) {
 	typed := template(t)
 	typed.Type, typed.Exclude = tooltype.OpenTofu, []string{"cache/", ".terraform/"}
-	input, err := typed.Freeze("deploy", map[string]any{"size": 3, "token": "x"})
+	input, err := typed.Freeze("deploy", map[string]any{"size": 3}, secrets())
 	require.NoError(t, err)
 	assert.Equal(t, tooltype.OpenTofu, input.Type)
 	assert.Equal(t, []string{"cache/", ".terraform/", "*.tfstate.backup", ".terraform.tfstate.lock.info"}, input.Exclude)
@@ -81,22 +84,65 @@ func TestFreezeType(t *testing.T) {
 
 // An input has every default and no secret; equal inputs have equal digests, and no others.
 func TestFreeze(t *testing.T) {
-	given := map[string]any{"size": 3, "token": "hunter2", "zones": []any{"a"}}
-	input, err := template(t).Freeze("deploy", given)
+	given := map[string]any{"size": 3, "token": map[string]any{"fromFile": "/run/orcon/secrets/token"}, "zones": []any{"a"}}
+	input, err := template(t).Freeze("deploy", given, secrets())
 	require.NoError(t, err)
-	assert.Equal(t, map[string]any{"fromFile": "/run/orcon/secrets/token"}, input.Parameters["token"])
-	assert.Equal(t, "hunter2", given["token"], "the caller's values stay")
+	assert.Equal(t, given["token"], input.Parameters["token"])
+	assert.Equal(t, secrets(), input.Secrets)
 	first, err := input.Digest()
 	require.NoError(t, err)
-	again, err := template(t).Freeze("deploy", map[string]any{"zones": []any{"a"}, "token": "other", "size": 3})
+	again, err := template(t).Freeze("deploy", map[string]any{"zones": []any{"a"}, "size": 3}, secrets())
 	require.NoError(t, err)
 	second, err := again.Digest()
 	require.NoError(t, err)
-	assert.Equal(t, first, second, "a secret's value is not part of it")
+	assert.Equal(t, first, second, "a file of its name is that of the parameter")
 	again.Parameters["size"] = 4
 	third, err := again.Digest()
 	require.NoError(t, err)
 	assert.NotEqual(t, first, third)
+}
+
+// secrets has the file of token, and another one.
+func secrets() []run.SecretFile {
+	return []run.SecretFile{{Name: "token", Secret: "db", Key: "token"}, {Name: "other", Secret: "db", Key: "other"}}
+}
+
+// JOBS.md J14: a sensitive parameter is the path of a file of a secret, and its value is in no input and no message.
+func TestFreezeSensitive(t *testing.T) {
+	read := func(path string) map[string]any { return map[string]any{"fromFile": path} }
+	const wrong, hidden = "is sensitive, and all can read parameters: remove it from spec.parameters", "hunter2"
+	for label, tc := range map[string]struct {
+		given any
+		want  map[string]any
+		says  string
+	}{
+		"Implied": {nil, read("/run/orcon/secrets/token"), ""},
+		"Named":   {read("/run/orcon/secrets/other"), read("/run/orcon/secrets/other"), ""},
+		"Plain":   {hidden, nil, wrong},
+		"Number":  {42, nil, wrong},
+		"Object":  {map[string]any{"fromFile": "/run/orcon/secrets/token", "value": hidden}, nil, wrong},
+		"Outside": {read("/etc/hunter2"), nil, wrong},
+		"Relative": {read("/run/orcon/secrets/../token"), nil, `parameter "token" reads file "../token", which no entry of spec.secrets has: ` +
+			`add {name: ../token, secret: SECRET, key: KEY} to spec.secrets`},
+	} {
+		t.Run(label, func(t *testing.T) {
+			given := map[string]any{"size": 3}
+			if tc.given != nil {
+				given["token"] = tc.given
+			}
+			input, err := template(t).Freeze("deploy", given, secrets())
+			if tc.says != "" {
+				require.ErrorContains(t, err, tc.says)
+				assert.NotContains(t, err.Error(), hidden)
+				return
+			}
+			require.NoError(t, err)
+			assert.Equal(t, tc.want, input.Parameters["token"])
+		})
+	}
+	none, err := template(t).Freeze("deploy", map[string]any{"size": 3}, nil)
+	require.ErrorContains(t, err, "missing property 'token'")
+	assert.Empty(t, none)
 }
 
 // A member that is null is none: the API server drops it from what it stores, and the digest would differ.
@@ -106,7 +152,7 @@ func TestFreezeDropsNull(t *testing.T) {
 	given := map[string]any{
 		"none": nil, "token": nil, "object": map[string]any{"none": nil, "some": 1}, "list": []any{nil, map[string]any{"none": nil}},
 	}
-	input, err := open.Freeze("deploy", given)
+	input, err := open.Freeze("deploy", given, nil)
 	require.NoError(t, err)
 	assert.Equal(t, map[string]any{"object": map[string]any{"some": 1}, "list": []any{nil, map[string]any{}}}, input.Parameters)
 	assert.Len(t, given, 4, "the caller's values stay")
@@ -119,24 +165,23 @@ func TestFreezeRefuses(t *testing.T) {
 		values map[string]any
 		says   string
 	}{
-		"Action":  {"deply", map[string]any{"size": 3, "token": ""}, `it has no action "deply" (did you mean "deploy"?)`},
-		"Unknown": {"deploy", map[string]any{"size": 3, "token": "", "zone": 1}, `parameter "zone" is unknown (did you mean "zones"?)`},
-		"Type":    {"deploy", map[string]any{"size": "3", "token": ""}, `parameter "size" does not fit: got string, want integer`},
-		"Large":   {"deploy", map[string]any{"size": 10, "token": ""}, `parameter "size" does not fit`},
-		"Deep":    {"deploy", map[string]any{"size": 1, "token": "", "zones": []any{1}}, `parameter "zones.0" does not fit`},
-		"Missing": {"deploy", map[string]any{"token": ""}, "missing property 'size'"},
-		"Secret":  {"deploy", map[string]any{"size": 1}, "missing property 'token'"},
-		"Number":  {"deploy", map[string]any{"size": 1e300, "token": ""}, "is not between"},
+		"Action":  {"deply", map[string]any{"size": 3}, `it has no action "deply" (did you mean "deploy"?)`},
+		"Unknown": {"deploy", map[string]any{"size": 3, "zone": 1}, `parameter "zone" is unknown (did you mean "zones"?)`},
+		"Type":    {"deploy", map[string]any{"size": "3"}, `parameter "size" does not fit: got string, want integer`},
+		"Large":   {"deploy", map[string]any{"size": 10}, `parameter "size" does not fit`},
+		"Deep":    {"deploy", map[string]any{"size": 1, "zones": []any{1}}, `parameter "zones.0" does not fit`},
+		"Missing": {"deploy", nil, "missing property 'size'"},
+		"Number":  {"deploy", map[string]any{"size": 1e300}, "is not between"},
 	}
 	for label, tc := range tests {
 		t.Run(label, func(t *testing.T) {
-			_, err := template(t).Freeze(tc.action, tc.values)
+			_, err := template(t).Freeze(tc.action, tc.values, secrets())
 			assert.ErrorContains(t, err, tc.says)
 		})
 	}
 	open := template(t)
 	open.Schema = run.Schema{}
-	_, err := open.Freeze("deploy", nil)
+	_, err := open.Freeze("deploy", nil, nil)
 	require.NoError(t, err, "without a schema everything is allowed")
 }
 

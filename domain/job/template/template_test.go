@@ -75,15 +75,15 @@ func TestFreeze(t *testing.T) {
 
 	program, err := v.Runnable(name, base)
 	require.NoError(t, err)
-	input, err := program.Freeze("deploy", map[string]any{"host": "a.example", "token": "secret"})
+	input, err := program.Freeze("deploy", map[string]any{"host": "a.example"}, []run.SecretFile{{Name: "token", Secret: "web", Key: "token"}})
 	require.NoError(t, err)
 	assert.Equal(t, map[string]any{
 		"region": "eu", "zone": "b", "size": json.Number("2"), "host": "a.example",
 		"token": map[string]any{"fromFile": "/run/orcon/secrets/token"},
 	}, input.Parameters, "fixed, of the template, of the type, given, sensitive")
-	_, err = program.Freeze("deploy", map[string]any{"host": "a", "token": "s", "region": "us"})
+	_, err = program.Freeze("deploy", map[string]any{"host": "a", "region": "us"}, nil)
 	require.ErrorContains(t, err, `parameter "region" is fixed by the template: remove it`)
-	_, err = program.Freeze("deploy", map[string]any{"host": "a"})
+	_, err = program.Freeze("deploy", map[string]any{"host": "a"}, nil)
 	require.ErrorContains(t, err, "token", "a sensitive parameter is required like any other")
 }
 
@@ -99,7 +99,7 @@ func TestAdHoc(t *testing.T) {
 	for want, v := range map[string]template.Version{"": inImage, content: adHoc} {
 		program, err := v.Runnable("web", base)
 		require.NoError(t, err)
-		input, err := program.Freeze("deploy", map[string]any{"host": "a", "token": map[string]any{"fromFile": "/run/orcon/secrets/token"}})
+		input, err := program.Freeze("deploy", map[string]any{"host": "a"}, []run.SecretFile{{Name: "token", Secret: "web", Key: "token"}})
 		require.NoError(t, err)
 		assert.Equal(t, want, input.Content)
 	}
@@ -254,7 +254,7 @@ func TestNarrows(t *testing.T) {
 		}
 		program, err := v.Runnable("web", base)
 		require.NoError(t, err)
-		input, err := program.Freeze("deploy", given)
+		input, err := program.Freeze("deploy", given, nil)
 		if err != nil {
 			return
 		}

@@ -111,7 +111,8 @@ func (v Version) Name() (string, error) {
 // Runnable returns what Runs are frozen from. image is that of the program, by digest.
 func (v Version) Runnable(name, image string) (run.TemplateVersion, error) {
 	schema, err := run.ParseSchema([]byte(v.Parameters.String()))
-	if err != nil {
+	outputs, wrong := run.ParseSchema([]byte(v.Outputs.String()))
+	if err = errors.Join(err, wrong); err != nil {
 		return run.TemplateVersion{}, err
 	}
 	content := ""
@@ -120,6 +121,6 @@ func (v Version) Runnable(name, image string) (run.TemplateVersion, error) {
 	}
 	return run.TemplateVersion{
 		Name: name, Image: image, Content: content, Contract: v.Contract, Type: v.Tool, Safety: v.Safety, Schema: schema,
-		Sensitive: schema.Sensitive(), Fixed: v.Fixed, Actions: v.Actions, Env: v.Env, Files: v.Files,
+		Sensitive: schema.Sensitive(), SensitiveOutputs: outputs.Sensitive(), Fixed: v.Fixed, Actions: v.Actions, Env: v.Env, Files: v.Files,
 	}, nil
 }

@@ -78,7 +78,7 @@ func (t Type) Prepare(in Input) (Preparation, error) {
 		return Preparation{}, fmt.Errorf("cannot prepare the run: %w", err)
 	}
 	if t == Ansible {
-		return ansible(values)
+		return ansible(values, in.Secrets)
 	}
 	return openTofu(values, in)
 }
@@ -142,28 +142,35 @@ func openTofu(values map[string]any, in Input) (Preparation, error) {
 	return p, err
 }
 
+// fileName matches the name of a file of secrets.
+var fileName = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]*$`)
+
 // fromFile returns the path of a sensitive parameter; "" for another one.
 func fromFile(value any, folder string) string {
 	object, _ := value.(map[string]any)
 	path, _ := object["fromFile"].(string)
 	name, below := strings.CutPrefix(path, folder+"/")
-	if len(object) != 1 || !below || name == "" || name == ".." || name == "." || strings.Contains(name, "/") {
+	if len(object) != 1 || !below || !fileName.MatchString(name) {
 		return ""
 	}
 	return path
 }
 
-// ansible returns the preparation for Ansible. A text is marked, so that it is never evaluated as a template. Sensitive
-// parameters stay as they are: a playbook reads their files.
-func ansible(values map[string]any) (Preparation, error) {
-	marked := map[string]any{}
+// ansible returns the preparation for Ansible. A text is marked, so that it is never evaluated as a template. A sensitive
+// parameter is a template of Orcon's own, by which Ansible reads the file, and does not evaluate its content.
+func ansible(values map[string]any, secrets string) (Preparation, error) {
+	variables := map[string]any{}
 	for name, value := range values {
+		if path := fromFile(value, secrets); path != "" {
+			variables[name] = "{{ lookup('ansible.builtin.file', '" + path + "', rstrip=false) }}"
+			continue
+		}
 		var err error
-		if marked[name], err = mark(value); err != nil {
+		if variables[name], err = mark(value); err != nil {
 			return Preparation{}, fmt.Errorf("cannot prepare the run: parameter %q: %w", name, err)
 		}
 	}
-	text, err := write(marked)
+	text, err := write(variables)
 	return Preparation{Files: []File{{ExtraVars, text}}, Environment: []string{locale}}, err
 }
 

@@ -99,12 +99,18 @@ func TestPlan(t *testing.T) {
 func TestSecrets(t *testing.T) {
 	for text, want := range map[string]int{
 		`{"fromFile": "/s/a"}`: 1, `{"fromFile": "/s/../a"}`: 0, `{"fromFile": "/s/.."}`: 0, `{"fromFile": "/s/"}`: 0, `{"fromFile": "/sa"}`: 0,
-		`{"fromFile": "/s/a", "x": 1}`: 0, `{"fromFile": 1}`: 0, `"/s/a"`: 0,
+		`{"fromFile": "/s/a') }}{{ lookup('pipe', 'id"}`: 0,
+		`{"fromFile": "/s/a", "x": 1}`:                   0, `{"fromFile": 1}`: 0, `"/s/a"`: 0,
 	} {
 		p, err := tooltype.OpenTofu.Prepare(tooltype.Input{Parameters: `{"p": ` + text + `}`, Secrets: "/s"})
 		require.NoError(t, err)
 		assert.Len(t, p.Sensitive, want, text)
 		assert.Equal(t, want == 0, strings.Contains(p.Files[0].Content, `"p"`), text)
+		p, err = tooltype.Ansible.Prepare(tooltype.Input{Parameters: `{"p": ` + text + `}`, Secrets: "/s"})
+		require.NoError(t, err)
+		const lookup = "{{ lookup('ansible.builtin.file', '/s/a', rstrip=false) }}"
+		assert.Equal(t, want == 1, strings.Contains(p.Files[0].Content, lookup), "JOBS.md J14: %s", text)
+		assert.Equal(t, want == 1, strings.Contains(p.Files[0].Content, `: "{{`), "JOBS.md J15: a path is no expression: %s", text)
 	}
 }
 

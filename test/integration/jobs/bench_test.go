@@ -167,7 +167,7 @@ func (c *commits) hold(n int) (*jobsapi.Client, keeper.Hold) {
 		Image: "registry/a@sha256:" + strings.Repeat("a", 64), Contract: run.Contract, Safety: job.Exclusive,
 		Actions: map[string]run.Action{"deploy": {}},
 	}
-	input, err := template.Freeze("deploy", nil)
+	input, err := template.Freeze("deploy", nil, nil)
 	require.NoError(c, err)
 	require.NoError(c, convert.SetInput(o, input))
 	require.NoError(c, c.client.Create(c.Context(), o))

@@ -48,6 +48,7 @@ func (r Runs) Get(ctx context.Context, uid string) (serve.Run, error) {
 	}
 	run := serve.Run{
 		Cancel: convert.Stopped(o), RestoreLogs: input.RestoreLogs, Namespace: o.Namespace, Content: input.Content, Plan: input.Plan,
+		Sensitive: input.SensitiveOutputs,
 	}
 	if input.Plans() {
 		run.Plans = o.State.Input.Digest
@@ -72,6 +73,9 @@ func (r Runs) Report(ctx context.Context, uid string, report serve.Report) error
 	}
 	if before := o.State.Report; before != nil && before.Fence >= report.Fence {
 		return nil
+	}
+	if err := r.conceal(ctx, o, report); err != nil {
+		return err
 	}
 	o.State.Report = &v1alpha1.JobReport{Fence: report.Fence, Message: condition.Cut(report.Message, maxMessage)}
 	if outputs := strings.TrimSpace(report.Outputs); outputs != "" {

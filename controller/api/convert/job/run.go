@@ -119,8 +119,9 @@ func ToInput(o *v1alpha1.JobRun) (run.Input, bool, error) {
 	input := run.Input{
 		Type: kind, Action: i.Action, Safety: safety, Artifact: run.Artifact{Image: i.Image, Content: i.Content},
 		Entrypoint: some(i.Entrypoint), Args: some(i.Args), Contract: i.Contract, Parameters: parameters, Env: env,
-		Files:   run.Files{Exclude: some(i.Exclude), Rescue: some(i.Rescue), RestoreLogs: restores(i.Logs)},
-		Secrets: ToSecrets(i.Secrets), Steps: run.Steps{Plan: i.Plan},
+		Files:        run.Files{Exclude: some(i.Exclude), Rescue: some(i.Rescue), RestoreLogs: restores(i.Logs)},
+		Confidential: run.Confidential{Secrets: ToSecrets(i.Secrets), SensitiveOutputs: i.SensitiveOutputs},
+		Steps:        run.Steps{Plan: i.Plan},
 	}
 	if i.Planned != nil {
 		input.Planned = run.Action{Entrypoint: some(i.Planned.Entrypoint), Args: some(i.Planned.Args)}
@@ -151,7 +152,7 @@ func SetInput(o *v1alpha1.JobRun, i run.Input) error {
 		Type: forWord(i.Type, types), Action: i.Action, Safety: forWord(i.Safety, safeties), Image: i.Image, Content: i.Content,
 		Contract: i.Contract, Entrypoint: some(i.Entrypoint), Args: some(i.Args), Env: forEnv(i.Env),
 		Exclude: some(i.Exclude), Rescue: some(i.Rescue), Parameters: &runtime.RawExtension{Raw: parameters}, Secrets: forSecrets(i.Secrets),
-		Plan: i.Plan,
+		SensitiveOutputs: i.SensitiveOutputs, Plan: i.Plan,
 	}
 	if d := i.Planned; len(d.Entrypoint)+len(d.Args) > 0 {
 		frozen.Planned = &v1alpha1.JobCommand{Entrypoint: some(d.Entrypoint), Args: some(d.Args)}

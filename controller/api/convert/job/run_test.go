@@ -166,7 +166,7 @@ func TestToTemplate(t *testing.T) {
 	for action := range got.Actions {
 		values, err := ToParameters("spec.parameters", &runtime.RawExtension{Raw: []byte(`{"size": 123456789012345}`)})
 		require.NoError(t, err)
-		input, err := got.Freeze(action, values)
+		input, err := got.Freeze(action, values, nil)
 		require.NoError(t, err)
 		o := &v1alpha1.JobRun{}
 		require.NoError(t, SetInput(o, input))

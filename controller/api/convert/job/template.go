@@ -29,6 +29,11 @@ func ToVersion(o *v1alpha1.JobTemplateVersion) (run.TemplateVersion, error) {
 	t, err := toProgram(o.Name, o.Spec.JobProgram)
 	fixed, unread := ToParameters("spec.fixed", o.Spec.Fixed)
 	t.Content, t.Fixed = o.Spec.Content, fixed
+	if o.Spec.Outputs != nil {
+		outputs, wrong := run.ParseSchema(o.Spec.Outputs.Raw)
+		t.SensitiveOutputs = outputs.Sensitive()
+		err = errors.Join(err, within("cannot use template "+o.Name+": spec.outputs", wrong))
+	}
 	return t, errors.Join(err, unread, t.Check())
 }
 

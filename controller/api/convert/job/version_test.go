@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/template"
 )
 
@@ -22,7 +23,7 @@ func TestVersions(t *testing.T) {
 			Actions:    []v1alpha1.JobAction{{Name: "deploy", Entrypoint: []string{"tofu"}, Args: []string{"apply"}}},
 			Env:        []v1alpha1.JobVariable{{Name: "A", Value: "1"}}, Exclude: []string{".terraform/"},
 		},
-		Outputs: &runtime.RawExtension{Raw: []byte(`{"properties": {"url": {}}}`)},
+		Outputs: &runtime.RawExtension{Raw: []byte(`{"properties": {"url": {}, "password": {"sensitive": true}}}`)},
 	}}
 	child := &v1alpha1.JobTemplate{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: v1alpha1.JobTemplateSpec{
 		JobProgram: v1alpha1.JobProgram{Rescue: []string{"a"}},
@@ -43,10 +44,11 @@ func TestVersions(t *testing.T) {
 	frozen, err := v.Runnable(o.Name, image)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"key"}, stored.Sensitive)
-	for _, parameters := range []map[string]any{{"key": "secret"}, {}} {
-		want, err := frozen.Freeze("deploy", parameters)
+	assert.Equal(t, []string{"password"}, stored.SensitiveOutputs)
+	for _, secrets := range [][]run.SecretFile{{{Name: "key", Secret: "a", Key: "b"}}, nil} {
+		want, err := frozen.Freeze("deploy", nil, secrets)
 		require.NoError(t, err)
-		got, err := stored.Freeze("deploy", parameters)
+		got, err := stored.Freeze("deploy", nil, secrets)
 		require.NoError(t, err)
 		assert.Equal(t, want, got)
 	}

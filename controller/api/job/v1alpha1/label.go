@@ -8,6 +8,13 @@ const (
 	LabelAttempt   = "job.orcon.tengu.io/attempt"
 )
 
+// OutputsRole is the ClusterRole by which a namespace lets the controller of runs write sensitive outputs, and outputs that
+// are data of a relation.
+const OutputsRole = "orcon-job-outputs"
+
+// OutputsOf returns the name of the Secret with the sensitive outputs of a JobWorkspace.
+func OutputsOf(workspace string) string { return workspace + "-outputs" }
+
 // Audience is the audience of a keeper's token.
 const Audience = "jobs.tengu.io"
 

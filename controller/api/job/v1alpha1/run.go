@@ -115,7 +115,8 @@ type JobReport struct {
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	Fence int64 `json:"fence"`
-	// outputs are the outputs of the template, at most 256 KiB; unset for none.
+	// outputs are the outputs of the template, at most 256 KiB; unset for none. A sensitive one is {"sensitive": true}: its
+	// value is in Secret WORKSPACE-outputs alone.
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Type=object
@@ -198,6 +199,12 @@ type JobInput struct {
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=32
 	Secrets []JobSecret `json:"secrets,omitempty"`
+	// sensitiveOutputs are the names of outputs whose values are in Secret WORKSPACE-outputs alone.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=128
+	// +kubebuilder:validation:items:MaxLength=128
+	SensitiveOutputs []string `json:"sensitiveOutputs,omitempty"`
 	// destroy is the command of action destroy, for the deletion of the JobWorkspace; unset if the template has none.
 	// +optional
 	Destroy *JobCommand `json:"destroy,omitempty"`

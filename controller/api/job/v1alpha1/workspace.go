@@ -69,13 +69,16 @@ type JobWorkspaceSpec struct {
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Type=object
 	Parameters *runtime.RawExtension `json:"parameters,omitempty"`
-	// secrets are files of folder /run/orcon/secrets of each run, which has the values that they have when it starts. Values
-	// are never stored with the state.
+	// secrets are files of folder /run/orcon/secrets of each run, in memory. One whose name is that of a sensitive parameter
+	// has its value. Values of 4 bytes or more are replaced in logs.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=32
 	Secrets []JobSecret `json:"secrets,omitempty"`
+	// outputs names the relation that has the outputs of runs as its data; unset for none.
+	// +optional
+	Outputs *JobOutputs `json:"outputs,omitempty"`
 	// concurrency decides about a JobRun that is created while another one is queued or running: Queue (default) runs
 	// them in order of creation, Reject ends the new one at once, SupersedeQueued keeps only the newest that is queued.
 	// +optional
@@ -164,8 +167,8 @@ type JobLogPolicy struct {
 
 // JobSecret is a file with the value of a key of a Secret.
 type JobSecret struct {
-	// name is the name of the file. A parameter {"fromFile": "/run/orcon/secrets/NAME"} of a template of type OpenTofu is a
-	// variable with its content.
+	// name is the name of the file. A parameter {"fromFile": "/run/orcon/secrets/NAME"} of a template with a type is a variable
+	// with its content.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
@@ -181,6 +184,21 @@ type JobSecret struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Key string `json:"key"`
+}
+
+// JobOutputs names a relation's endpoint that has the outputs of runs as its data.
+type JobOutputs struct {
+	// service is the name of a Service of this namespace that provides the endpoint. It gets annotation data.tengu.io/ENDPOINT
+	// with the outputs of the last run, and secret.tengu.io/ENDPOINT for the sensitive ones.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Service string `json:"service"`
+	// endpoint is the name of the endpoint.
+	// +required
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z]([a-z0-9_-]*[a-z0-9])?$`
+	Endpoint string `json:"endpoint"`
 }
 
 // DeletionPolicyDestroy is the deletionPolicy by which the deletion of a JobWorkspace runs action destroy.
