@@ -11,6 +11,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/event"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/fleet/integrationset"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/node"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
 	jobtemplate "gitlab.ilabt.imec.be/tengu/orcon/domain/job/template"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
@@ -29,6 +30,7 @@ func (g generator) templates() error {
 		"number": g.root.number, "size": g.root.size, "span": g.root.span, "tools": tools, "events": event.Relations,
 		"relations": condition.Meanings, "bundles": bundle.Meanings, "fleets": integrationset.Meanings, "sentences": sentences,
 		"workspaces": workspace.Meanings, "runs": run.Meanings, "farewells": run.FarewellMeanings, "builds": jobtemplate.Meanings,
+		"nodes": node.Meanings,
 		"join": func(all []string) string { return strings.Join(all, ", ") },
 	}).ParseFS(written, "pages/*.md")
 	if err != nil {

@@ -102,7 +102,7 @@ func (l freezing) fresh(ctx context.Context, action string) (run.Input, error) {
 	if err != nil {
 		return run.Input{}, fmt.Errorf("%w: correct JobWorkspace %s, then create another JobRun", err, l.name.Name)
 	}
-	input.Secrets = convert.ToSecrets(l.o.Spec.Secrets)
+	input.Secrets, input.Target = convert.ToSecrets(l.o.Spec.Secrets), convert.ToTarget(l.o.Spec.Target)
 	return input, nil
 }
 

@@ -6,6 +6,10 @@
 //	PUT   jobworkspaces/NAME/state      an archive → State
 //	POST  jobworkspaces/NAME/decision   Decision → State
 //
+// One lies below the group itself:
+//
+//	POST  runnodes/NAME/token           nothing → Token
+//
 // An answer that is not 2xx is a Status of Kubernetes, whose message has the reason and the cure.
 //
 // What must not come in: rules, and who may do what.

@@ -24,12 +24,19 @@ const (
 	Decisions  = "decision"
 	// PastRuns lists the Runs of a JobWorkspace that the store has the end of, as a JobRunList: their objects may be gone.
 	PastRuns = "runs"
+	Nodes      = "runnodes"
+	Tokens     = "token"
 )
 
 // Path returns the path of a subresource of an object.
 func Path(namespace, resource, name, subresource string) string {
 	return fmt.Sprintf("/apis/%s/%s/namespaces/%s/%s/%s/%s", Group, Version,
 		url.PathEscape(namespace), resource, url.PathEscape(name), subresource)
+}
+
+// ClusterPath returns the path of a subresource of an object that has no namespace.
+func ClusterPath(resource, name, subresource string) string {
+	return fmt.Sprintf("/apis/%s/%s/%s/%s/%s", Group, Version, resource, url.PathEscape(name), subresource)
 }
 
 // The parameters of a query.
@@ -94,6 +101,13 @@ type Reach struct {
 type Size struct {
 	Key   string `json:"key"`
 	Bytes int64  `json:"bytes"`
+}
+
+// Token lets a machine join as a RunNode, once.
+type Token struct {
+	metav1.TypeMeta `json:",inline"`
+
+	Token string `json:"token"`
 }
 
 // Decision is a person's decision about a JobWorkspace.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/node"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/tooltype"
 )
 
@@ -29,6 +30,8 @@ type Input struct {
 	Files
 	// Secrets have the names of secrets, and no values.
 	Secrets []SecretFile `json:"secrets,omitempty"`
+	// Target is the node that carries the Run out; the zero value is the cluster.
+	Target node.Target `json:"target,omitzero"`
 	// Destroy is the command of action destroy, for the deletion of the Workspace; it is empty if there is none.
 	Destroy Action `json:"destroy"`
 }

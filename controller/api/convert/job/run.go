@@ -120,7 +120,7 @@ func ToInput(o *v1alpha1.JobRun) (run.Input, bool, error) {
 		Type: kind, Action: i.Action, Safety: safety, Image: i.Image, Entrypoint: some(i.Entrypoint), Args: some(i.Args),
 		Contract: i.Contract, Parameters: parameters, Env: env,
 		Files:   run.Files{Exclude: some(i.Exclude), Rescue: some(i.Rescue), RestoreLogs: restores(i.Logs)},
-		Secrets: ToSecrets(i.Secrets),
+		Secrets: ToSecrets(i.Secrets), Target: ToTarget(i.Target),
 	}
 	if i.Destroy != nil {
 		input.Destroy = run.Action{Entrypoint: some(i.Destroy.Entrypoint), Args: some(i.Destroy.Args)}
@@ -148,6 +148,7 @@ func SetInput(o *v1alpha1.JobRun, i run.Input) error {
 		Type: forWord(i.Type, types), Action: i.Action, Safety: forWord(i.Safety, safeties), Image: i.Image, Contract: i.Contract,
 		Entrypoint: some(i.Entrypoint), Args: some(i.Args), Env: forEnv(i.Env), Exclude: some(i.Exclude), Rescue: some(i.Rescue),
 		Parameters: &runtime.RawExtension{Raw: parameters}, Secrets: forSecrets(i.Secrets),
+		Target: forTarget(i.Target),
 	}
 	if i.RestoreLogs {
 		frozen.Logs = &v1alpha1.JobLogs{Restore: v1alpha1.RestoreAlways}

@@ -187,6 +187,9 @@ type JobInput struct {
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=32
 	Secrets []JobSecret `json:"secrets,omitempty"`
+	// target is where the run is carried out; unset is the cluster.
+	// +optional
+	Target *JobTarget `json:"target,omitempty"`
 	// destroy is the command of action destroy, for the deletion of the JobWorkspace; unset if the template has none.
 	// +optional
 	Destroy *JobCommand `json:"destroy,omitempty"`
