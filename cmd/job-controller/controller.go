@@ -85,8 +85,8 @@ func newController(ctx context.Context, cfg *rest.Config, s settings) (*controll
 	}
 	c.nodes = c.newNodes()
 	c.renewals = signs{jobs.Renewals{Live: c.manager.GetAPIReader(), Writer: c.manager.GetClient(), Namespace: s.namespace}}
-	err = errors.Join(c.addReconciler(), c.addBuilder(), c.addNodes(ctx), c.manager.Add(c.source), c.manager.Add(c.trust), c.manager.Add(c.server()),
-		c.manager.Add(manager.RunnableFunc(c.shrink)),
+	err = errors.Join(c.addReconciler(), c.addBuilder(), c.addNodes(ctx), c.manager.Add(c.source), c.manager.Add(c.trust),
+		c.manager.Add(c.server()), c.manager.Add(manager.RunnableFunc(c.shrink)),
 		c.manager.Add(every(sweepEvery, func(ctx context.Context) error { return c.renewals.Sweep(ctx, time.Now()) })),
 		c.manager.Add(every(collectEvery, c.collector().Collect)),
 		c.manager.Add(every(refreshEvery, c.executor.Refresh)),
@@ -100,7 +100,7 @@ func newController(ctx context.Context, cfg *rest.Config, s settings) (*controll
 // addReconciler adds what keeps JobWorkspaces and JobRuns.
 func (c *controller) addReconciler() error {
 	begun := time.Now()
-	carrying := &node.Executor{Cluster: c.executor, Nodes: c.nodes.Nodes, Offers: c.nodes.Offers, Clock: time.Now}
+	carrying := &node.Dispatcher{Cluster: c.executor, Nodes: c.nodes.Nodes, Offers: c.nodes.Offers, Clock: time.Now}
 	r := &job.Reconciler{
 		Ready:  c.ready,
 		Client: c.manager.GetClient(), Reader: c.manager.GetAPIReader(), Executor: carrying, Store: c.blobs, Signs: c.renewals,

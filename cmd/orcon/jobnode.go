@@ -129,7 +129,7 @@ func (n *runNode) token(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var t people.Token
+	var t people.NodeToken
 	err = answer(request.Do(ctx), &t)
 	return t.Token, err
 }
@@ -249,4 +249,3 @@ Exit codes: 0 revoked, 2 the command failed.`,
 		Example: "  orcon job node revoke lab-1",
 	}, v1alpha1.OrderRevoked, "is revoked: its runs are lost after a minute, and orcon job unlock decides about them")
 }
-

@@ -47,7 +47,7 @@ func newNodeCluster(t *testing.T, nodes ...v1alpha1.RunNode) *nodeCluster {
 	mux.HandleFunc("POST "+kind, c.create)
 	mux.HandleFunc(kind+"/{name}", c.one)
 	mux.HandleFunc("POST /apis/jobs.orcon.tengu.io/v1alpha1/runnodes/{name}/token", func(w http.ResponseWriter, r *http.Request) {
-		answerJSON(w, people.Token{Token: "orcon-node." + r.PathValue("name")})
+		answerJSON(w, people.NodeToken{Token: "orcon-node." + r.PathValue("name")})
 	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { notThere(w) })
 	server := httptest.NewServer(mux)

@@ -29,9 +29,9 @@ func attempt() executor.Attempt {
 		Input: run.Input{
 			Action: "deploy", Image: "registry.example.org/tofu@sha256:" + strings.Repeat("a", 64), Contract: "v1",
 			Entrypoint: []string{"/bin/sh", "-ec"}, Args: []string{"tofu apply -var=$(whoami)"},
-			Env:     map[string]string{"TF_LOG": "INFO", "PRICE": "$(ORCON_RUN) $$", "HOME": "/root"},
-			Files:   run.Files{Exclude: []string{".terraform", "*.$(tmp)"}},
-			Secrets: []run.SecretFile{{Name: "known_hosts", Secret: "ssh", Key: "hosts"}},
+			Env:          map[string]string{"TF_LOG": "INFO", "PRICE": "$(ORCON_RUN) $$", "HOME": "/root"},
+			Files:        run.Files{Exclude: []string{".terraform", "*.$(tmp)"}},
+			Surroundings: run.Surroundings{Secrets: []run.SecretFile{{Name: "known_hosts", Secret: "ssh", Key: "hosts"}}},
 		},
 		Timing:   job.Timing{Lost: time.Minute, Grace: 90*time.Second + time.Millisecond},
 		Settings: executor.Settings{Limit: 1 << 20, Checkpoint: 15 * time.Second},

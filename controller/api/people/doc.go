@@ -8,7 +8,7 @@
 //
 // One lies below the group itself:
 //
-//	POST  runnodes/NAME/token           nothing → Token
+//	POST  runnodes/NAME/token           nothing → NodeToken
 //
 // An answer that is not 2xx is a Status of Kubernetes, whose message has the reason and the cure.
 //

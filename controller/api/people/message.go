@@ -24,8 +24,8 @@ const (
 	Decisions  = "decision"
 	// PastRuns lists the Runs of a JobWorkspace that the store has the end of, as a JobRunList: their objects may be gone.
 	PastRuns = "runs"
-	Nodes      = "runnodes"
-	Tokens     = "token"
+	Nodes    = "runnodes"
+	Tokens   = "token"
 )
 
 // Path returns the path of a subresource of an object.
@@ -103,8 +103,8 @@ type Size struct {
 	Bytes int64  `json:"bytes"`
 }
 
-// Token lets a machine join as a RunNode, once.
-type Token struct {
+// NodeToken lets a machine join as a RunNode, once.
+type NodeToken struct {
 	metav1.TypeMeta `json:",inline"`
 
 	Token string `json:"token"`

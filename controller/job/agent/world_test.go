@@ -124,6 +124,12 @@ func (c *controller) Sync(ctx context.Context, r *connect.Request[wire.SyncReque
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+	c.mutex.Lock()
+	refuse := c.refuse
+	c.mutex.Unlock()
+	if refuse != nil {
+		return nil, refuse
+	}
 	for {
 		c.mutex.Lock()
 		answer := c.answer

@@ -23,7 +23,7 @@ import (
 
 // Authority signs the certificates of nodes, and that by which the controller serves them.
 type Authority struct {
-	Keys Keys
+	Keys AuthorityKeys
 	// Host is the name or address by which nodes reach the controller.
 	Host  string
 	Clock func() time.Time

@@ -30,7 +30,7 @@ func (c Callers) Identify(r *http.Request) (serve.Caller, error) {
 		return serve.Caller{}, err
 	}
 	of := r.PathValue("run")
-	at := slices.IndexFunc(offers, func(o Offer) bool { return o.UID == of && o.To(p.name, p.key) })
+	at := slices.IndexFunc(offers, func(o OfferedAttempt) bool { return o.UID == of && o.To(p.name, p.key) })
 	if at < 0 {
 		return serve.Caller{}, fmt.Errorf("cannot find out who calls: %w: Run %s was not offered to RunNode %s", serve.ErrForbidden, of, p.name)
 	}

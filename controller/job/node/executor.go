@@ -11,8 +11,8 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
 )
 
-// Executor has attempts carried out by nodes where their target names one, and by the cluster otherwise.
-type Executor struct {
+// Dispatcher has attempts carried out by nodes where their target names one, and by the cluster otherwise.
+type Dispatcher struct {
 	Cluster executor.Executor
 	Nodes   Nodes
 	Offers  Offers
@@ -22,10 +22,10 @@ type Executor struct {
 	choosing sync.Mutex
 }
 
-var _ executor.Executor = (*Executor)(nil)
+var _ executor.Executor = (*Dispatcher)(nil)
 
 // Start implements executor.Executor.
-func (e *Executor) Start(ctx context.Context, a executor.Attempt) error {
+func (e *Dispatcher) Start(ctx context.Context, a executor.Attempt) error {
 	t := a.Input.Target
 	if t.Name == "" && len(t.Labels) == 0 {
 		return e.Cluster.Start(ctx, a)
@@ -55,7 +55,7 @@ func (e *Executor) Start(ctx context.Context, a executor.Attempt) error {
 	if err != nil {
 		return err
 	}
-	o := Offer{Attempt: a, Offer: node.Offer{Node: name, Since: now}}
+	o := OfferedAttempt{Attempt: a, Offer: node.Offer{Node: name, Since: now}}
 	for _, n := range nodes {
 		if n.Name == name {
 			o.Key = n.Key
@@ -66,7 +66,7 @@ func (e *Executor) Start(ctx context.Context, a executor.Attempt) error {
 }
 
 // Look implements executor.Executor.
-func (e *Executor) Look(ctx context.Context, n executor.Name) (executor.Sight, error) {
+func (e *Dispatcher) Look(ctx context.Context, n executor.Name) (executor.Sight, error) {
 	o, there, err := e.Offers.Get(ctx, n)
 	switch {
 	case err != nil:
@@ -85,7 +85,7 @@ func (e *Executor) Look(ctx context.Context, n executor.Name) (executor.Sight, e
 }
 
 // Remove implements executor.Executor. The node confirms it when it calls.
-func (e *Executor) Remove(ctx context.Context, n executor.Name) error {
+func (e *Dispatcher) Remove(ctx context.Context, n executor.Name) error {
 	o, there, err := e.Offers.Stored(ctx, n)
 	switch {
 	case err != nil:

@@ -33,19 +33,19 @@ func (c *cluster) Remove(_ context.Context, n executor.Name) error {
 }
 
 // to returns the first attempt of a run for a target.
-func to(target domain.Target) executor.Attempt {
-	return executor.Attempt{Name: first(), Input: run.Input{Contract: run.Contract, Target: target}}
+func to(target domain.Selection) executor.Attempt {
+	return executor.Attempt{Name: first(), Input: run.Input{Contract: run.Contract, Surroundings: run.Surroundings{Target: target}}}
 }
 
-func newExecutor(w *world) (*node.Executor, *cluster) {
+func newExecutor(w *world) (*node.Dispatcher, *cluster) {
 	c := &cluster{}
-	return &node.Executor{Cluster: c, Nodes: w, Offers: w.Offers, Clock: w.now}, c
+	return &node.Dispatcher{Cluster: c, Nodes: w, Offers: w.Offers, Clock: w.now}, c
 }
 
 // Attempts without a target are the cluster's.
 func TestCluster(t *testing.T) {
 	e, c := newExecutor(newWorld(t))
-	require.NoError(t, e.Start(t.Context(), to(domain.Target{})))
+	require.NoError(t, e.Start(t.Context(), to(domain.Selection{})))
 	sight, err := e.Look(t.Context(), first())
 	require.NoError(t, err)
 	assert.Equal(t, executor.Sight{Claimant: "pod"}, sight)
@@ -58,7 +58,7 @@ func TestTarget(t *testing.T) {
 	w := newWorld(t)
 	agent := w.adopted()
 	e, c := newExecutor(w)
-	a := to(domain.Target{Name: "lab"})
+	a := to(domain.Selection{Name: "lab"})
 	for range 2 {
 		require.NoError(t, e.Start(t.Context(), a))
 	}
@@ -86,7 +86,7 @@ func TestSilence(t *testing.T) {
 	w := newWorld(t)
 	w.adopted()
 	e, _ := newExecutor(w)
-	require.NoError(t, e.Start(t.Context(), to(domain.Target{Name: "lab"})))
+	require.NoError(t, e.Start(t.Context(), to(domain.Selection{Name: "lab"})))
 	silent := func() bool {
 		sight, err := e.Look(t.Context(), first())
 		require.NoError(t, err)
@@ -107,7 +107,7 @@ func TestSilence(t *testing.T) {
 func TestRefused(t *testing.T) {
 	w := newWorld(t)
 	e, _ := newExecutor(w)
-	a := to(domain.Target{Name: "lab"})
+	a := to(domain.Selection{Name: "lab"})
 	require.ErrorContains(t, e.Start(t.Context(), a), "its agent has not joined")
 	w.adopted()
 	a.Input.Secrets = []run.SecretFile{{Name: "s"}}
@@ -126,15 +126,15 @@ func TestWatch(t *testing.T) {
 	w := newWorld(t)
 	c := w.adopted()
 	w.offer(c)
-	require.NoError(t, w.Watch(t.Context()))
+	require.NoError(t, node.Watch{Nodes: w, Offers: w.Offers, Clock: w.now}.Look(t.Context()))
 	assert.Len(t, w.offers, 1)
 	o := w.offers[named(first())]
 	o.Withdrawn = true
 	require.NoError(t, w.Offers.Change(t.Context(), o))
-	require.NoError(t, w.Watch(t.Context()))
+	require.NoError(t, node.Watch{Nodes: w, Offers: w.Offers, Clock: w.now}.Look(t.Context()))
 	assert.Len(t, w.offers, 1, "its node confirms that")
 	w.change(func(n *domain.Node) { n.Order = domain.Revoke })
-	require.NoError(t, w.Watch(t.Context()))
+	require.NoError(t, node.Watch{Nodes: w, Offers: w.Offers, Clock: w.now}.Look(t.Context()))
 	assert.Empty(t, w.offers)
 	assert.WithinDuration(t, time.Now(), w.nodes["lab"].Seen, time.Minute)
 }

@@ -47,25 +47,25 @@ type Offers interface {
 // OfferReader reads offers. An attempt is named by the UID of its Run and its number.
 type OfferReader interface {
 	// Get returns an offer as it was a moment ago, Stored the stored one itself; false for none.
-	Get(ctx context.Context, n executor.Name) (Offer, bool, error)
-	Stored(ctx context.Context, n executor.Name) (Offer, bool, error)
+	Get(ctx context.Context, n executor.Name) (OfferedAttempt, bool, error)
+	Stored(ctx context.Context, n executor.Name) (OfferedAttempt, bool, error)
 	// Of returns the offers of a node as they were a moment ago, List all of them as they are stored.
-	Of(ctx context.Context, name string) ([]Offer, error)
-	List(ctx context.Context) ([]Offer, error)
+	Of(ctx context.Context, name string) ([]OfferedAttempt, error)
+	List(ctx context.Context) ([]OfferedAttempt, error)
 }
 
 // OfferWriter writes offers.
 type OfferWriter interface {
 	// Make stores an offer. It changes nothing if there is one.
-	Make(ctx context.Context, o Offer) error
+	Make(ctx context.Context, o OfferedAttempt) error
 	// Change stores another value of an offer, if no other change came between.
-	Change(ctx context.Context, o Offer) error
+	Change(ctx context.Context, o OfferedAttempt) error
 	// Delete deletes an offer, if it is there.
 	Delete(ctx context.Context, n executor.Name) error
 }
 
-// Offer is an attempt that a node may carry out. Its input is that of the Run.
-type Offer struct {
+// OfferedAttempt is an attempt that a node may carry out. Its input is that of the Run.
+type OfferedAttempt struct {
 	executor.Attempt
 	node.Offer
 
@@ -76,16 +76,16 @@ type Offer struct {
 	Version string
 }
 
-// Runs finds Runs of offers, as they are stored.
-type Runs interface {
+// Inputs finds Runs of offers, as they are stored.
+type Inputs interface {
 	// Input returns the frozen input of a Run.
 	Input(ctx context.Context, n executor.Name) (run.Input, error)
 	// Identity returns the UID of its Workspace, and the Run.
 	Identity(ctx context.Context, n executor.Name) (uid string, r workspace.Run, err error)
 }
 
-// Keys has the keys of the authority.
-type Keys interface {
+// AuthorityKeys has the keys of the authority.
+type AuthorityKeys interface {
 	// Read returns the certificate and the key by which certificates are signed, and further certificates to trust, in PEM.
 	Read(ctx context.Context) (certificate, key, trusted []byte, err error)
 }

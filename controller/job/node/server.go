@@ -22,7 +22,7 @@ import (
 type Server struct {
 	Nodes     Nodes
 	Offers    Offers
-	Runs      Runs
+	Runs      Inputs
 	Authority *Authority
 	// Address is the URL by which nodes reach the controller.
 	Address string

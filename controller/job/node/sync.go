@@ -77,7 +77,7 @@ func (s *Server) note(ctx context.Context, p peer, reports []*wire.Report) error
 const maxObstacle = 2048
 
 // receive stores one report.
-func (s *Server) receive(ctx context.Context, o Offer, r *wire.Report) error {
+func (s *Server) receive(ctx context.Context, o OfferedAttempt, r *wire.Report) error {
 	if r.GetPhase() == wire.Phase_PHASE_GONE && o.Withdrawn {
 		return s.Offers.Delete(ctx, o.Name)
 	}
@@ -128,7 +128,7 @@ func (s *Server) answer(ctx context.Context, p peer) (*wire.SyncResponse, error)
 		return nil, err
 	}
 	standing := n.Standing(s.Clock())
-	answer := &wire.SyncResponse{Standing: string(standing.Phase) + ": " + standing.Message, Authorities: bundle}
+	answer := &wire.SyncResponse{Standing: standing.Phase + ": " + standing.Message, Authorities: bundle}
 	for _, o := range offers {
 		if !o.To(p.name, p.key) || !o.Accepted && n.Adopted != p.key {
 			continue
@@ -145,7 +145,7 @@ func (s *Server) answer(ctx context.Context, p peer) (*wire.SyncResponse, error)
 }
 
 // attempt returns an offer for its node. Only one that the node does not have yet has a program.
-func (s *Server) attempt(ctx context.Context, o Offer) (*wire.Attempt, error) {
+func (s *Server) attempt(ctx context.Context, o OfferedAttempt) (*wire.Attempt, error) {
 	a := &wire.Attempt{
 		Uid: o.UID, Number: int32(o.Number), Namespace: o.Namespace, Run: o.Run, Workspace: o.Workspace, Fence: o.Fence, //nolint:gosec // small
 	}
@@ -166,7 +166,7 @@ func (s *Server) attempt(ctx context.Context, o Offer) (*wire.Attempt, error) {
 }
 
 // program returns what a container runs.
-func program(i run.Input, o Offer) *wire.Program {
+func program(i run.Input, o OfferedAttempt) *wire.Program {
 	return &wire.Program{
 		Image: i.Image, Entrypoint: i.Entrypoint, Args: i.Args, Env: i.Env, Action: i.Action, Type: string(i.Type),
 		Exclude: i.Exclude, Rescue: i.Rescue, LostSeconds: o.Timing.Lost.Seconds(), GraceSeconds: o.Timing.Grace.Seconds(),

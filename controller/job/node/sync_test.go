@@ -23,7 +23,7 @@ func first() executor.Name { return executor.Name{Namespace: "ns", Run: "r", UID
 // offer stores an offer of the first attempt to an agent.
 func (w *world) offer(to *caller) {
 	w.inputs[first()] = run.Input{Image: "image", Entrypoint: []string{"program"}, Env: map[string]string{"A": "b"}, Action: "deploy"}
-	require.NoError(w.t, w.Offers.Make(w.t.Context(), node.Offer{
+	require.NoError(w.t, w.Offers.Make(w.t.Context(), node.OfferedAttempt{
 		Attempt: executor.Attempt{Name: first(), Workspace: "web", Fence: 3, Timing: job.Timing{Lost: time.Minute, Grace: time.Second}},
 		Offer:   domain.Offer{Node: "lab", Key: to.digest(), Since: w.now()},
 	}))
@@ -86,7 +86,7 @@ func TestOffersOfOthers(t *testing.T) {
 	answer, err := c.sync("")
 	require.NoError(t, err)
 	assert.Empty(t, answer.GetAttempts())
-	w.offers[named(first())] = node.Offer{Attempt: executor.Attempt{Name: first()}, Offer: domain.Offer{Node: "lab", Key: "another"}}
+	w.offers[named(first())] = node.OfferedAttempt{Attempt: executor.Attempt{Name: first()}, Offer: domain.Offer{Node: "lab", Key: "another"}}
 	answer, err = c.sync("", report(wire.Phase_PHASE_OVER, "x"))
 	require.NoError(t, err)
 	assert.Empty(t, answer.GetAttempts())

@@ -3,12 +3,20 @@ package node
 import (
 	"context"
 	"errors"
+	"time"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/node"
 )
 
-// Watch has nodes show their standing, and deletes offers that their nodes cannot confirm any more.
-func (s *Server) Watch(ctx context.Context) error {
+// Watch follows nodes.
+type Watch struct {
+	Nodes  Nodes
+	Offers Offers
+	Clock  func() time.Time
+}
+
+// Look has nodes show their standing, and deletes offers that their nodes cannot confirm any more.
+func (s Watch) Look(ctx context.Context) error {
 	nodes, err := s.Nodes.List(ctx)
 	if err != nil {
 		return err

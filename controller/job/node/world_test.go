@@ -41,7 +41,7 @@ type world struct {
 	ahead   time.Duration
 	nodes   map[string]domain.Node
 	version map[string]int
-	offers  map[executor.Name]node.Offer
+	offers  map[executor.Name]node.OfferedAttempt
 	inputs  map[executor.Name]run.Input
 	keys    [3][]byte
 	// before is called before a node is stored, by another writer.
@@ -50,7 +50,7 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	w := &world{
-		t: t, nodes: map[string]domain.Node{}, version: map[string]int{}, offers: map[executor.Name]node.Offer{},
+		t: t, nodes: map[string]domain.Node{}, version: map[string]int{}, offers: map[executor.Name]node.OfferedAttempt{},
 		inputs: map[executor.Name]run.Input{},
 	}
 	w.nodes["lab"] = domain.Node{Name: "lab", Capacity: 2, Namespaces: []string{"ns"}, Contract: run.Contract}
@@ -192,7 +192,7 @@ func (w *world) Read(context.Context) (certificate, key, trusted []byte, err err
 // offers implements node.Offers.
 type offers struct{ *world }
 
-func (o offers) Make(_ context.Context, of node.Offer) error {
+func (o offers) Make(_ context.Context, of node.OfferedAttempt) error {
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
 	if _, there := o.offers[named(of.Name)]; !there {
@@ -204,18 +204,18 @@ func (o offers) Make(_ context.Context, of node.Offer) error {
 // named returns the name by which an offer is found.
 func named(n executor.Name) executor.Name { return executor.Name{UID: n.UID, Number: n.Number} }
 
-func (o offers) Get(_ context.Context, n executor.Name) (node.Offer, bool, error) {
+func (o offers) Get(_ context.Context, n executor.Name) (node.OfferedAttempt, bool, error) {
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
 	of, there := o.offers[named(n)]
 	return of, there, nil
 }
 
-func (o offers) Stored(ctx context.Context, n executor.Name) (node.Offer, bool, error) {
+func (o offers) Stored(ctx context.Context, n executor.Name) (node.OfferedAttempt, bool, error) {
 	return o.Get(ctx, n)
 }
 
-func (o offers) Of(_ context.Context, name string) (all []node.Offer, err error) {
+func (o offers) Of(_ context.Context, name string) (all []node.OfferedAttempt, err error) {
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
 	for _, one := range o.offers {
@@ -226,7 +226,7 @@ func (o offers) Of(_ context.Context, name string) (all []node.Offer, err error)
 	return all, nil
 }
 
-func (o offers) List(context.Context) (all []node.Offer, err error) {
+func (o offers) List(context.Context) (all []node.OfferedAttempt, err error) {
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
 	for _, one := range o.offers {
@@ -235,7 +235,7 @@ func (o offers) List(context.Context) (all []node.Offer, err error) {
 	return all, nil
 }
 
-func (o offers) Change(_ context.Context, of node.Offer) error {
+func (o offers) Change(_ context.Context, of node.OfferedAttempt) error {
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
 	o.offers[named(of.Name)] = of

@@ -19,15 +19,17 @@ type Tokens interface {
 // errNoNodes is the answer of a controller that serves no RunNodes.
 var errNoNodes = errors.New("the job controller serves no RunNodes: set its flag -nodeAddress")
 
-// token makes a token. It is shown to its maker alone, and never logged.
-func (a *API) token(w http.ResponseWriter, r *http.Request, c call) error {
-	if a.Tokens == nil {
-		return errNoNodes
+// minting makes tokens. One is shown to its maker alone, and never logged.
+func minting(tokens Tokens) handler {
+	return func(w http.ResponseWriter, r *http.Request, c call) error {
+		if tokens == nil {
+			return errNoNodes
+		}
+		word, err := tokens.Mint(r.Context(), c.name)
+		if err != nil {
+			return err
+		}
+		glog.Infof("%s has made a token for RunNode %s", c.person.Name, c.name)
+		return write(w, http.StatusOK, people.NodeToken{TypeMeta: typeOf("RunNodeToken"), Token: word})
 	}
-	word, err := a.Tokens.Mint(r.Context(), c.name)
-	if err != nil {
-		return err
-	}
-	glog.Infof("%s has made a token for RunNode %s", c.person.Name, c.name)
-	return write(w, http.StatusOK, people.Token{TypeMeta: typeOf("RunNodeToken"), Token: word})
 }

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// Target names the node of a run: one by its name, or one of those that have all labels.
-type Target struct {
+// Selection names the node of a run: one by its name, or one of those that have all labels.
+type Selection struct {
 	Name   string            `json:"name,omitempty"`
 	Labels map[string]string `json:"labels,omitempty"`
 }
 
 // String describes the target.
-func (t Target) String() string {
+func (t Selection) String() string {
 	if t.Name != "" {
 		return "RunNode " + t.Name
 	}
@@ -28,7 +28,7 @@ func (t Target) String() string {
 }
 
 // names reports whether the target is the node, or one of several.
-func (t Target) names(n Node) bool {
+func (t Selection) names(n Node) bool {
 	if t.Name != "" {
 		return t.Name == n.Name
 	}
@@ -42,7 +42,7 @@ func (t Target) names(n Node) bool {
 
 // Demand is what an attempt needs of a node.
 type Demand struct {
-	Target              Target
+	Target              Selection
 	Namespace, Contract string
 }
 

@@ -25,11 +25,11 @@ func ready(name string, change ...func(*node.Node)) node.Node {
 }
 
 func TestChoose(t *testing.T) {
-	named := func(name string) node.Target { return node.Target{Name: name} }
-	labelled := node.Target{Labels: map[string]string{"site": "a"}}
+	named := func(name string) node.Selection { return node.Selection{Name: name} }
+	labelled := node.Selection{Labels: map[string]string{"site": "a"}}
 	tests := map[string]struct {
 		why    string
-		target node.Target
+		target node.Selection
 		nodes  []node.Node
 		used   map[string]int
 		want   string
@@ -41,8 +41,8 @@ func TestChoose(t *testing.T) {
 		"no room": {"capacity is a limit", named("n"), []node.Node{ready("n")}, map[string]int{"n": 2}, "",
 			"n has no room: it carries out 2 runs of 2"},
 		"none":        {"the name may be wrong", named("x"), []node.Node{ready("n")}, nil, "", "there is no RunNode x: correct spec.target"},
-		"other label": {"all labels count", node.Target{Labels: map[string]string{"site": "a", "gpu": ""}}, []node.Node{ready("n")}, nil, "", "gpu=,site=a"},
-		"empty":       {"a target that names nothing means no node", node.Target{}, []node.Node{ready("n")}, nil, "", "there is no"},
+		"other label": {"all labels count", node.Selection{Labels: map[string]string{"site": "a", "gpu": ""}}, []node.Node{ready("n")}, nil, "", "gpu=,site=a"},
+		"empty":       {"a target that names nothing means no node", node.Selection{}, []node.Node{ready("n")}, nil, "", "there is no"},
 		"namespace": {"others are not permitted", named("n"), []node.Node{ready("n", func(n *node.Node) { n.Namespaces = nil })}, nil, "",
 			"n does not permit namespace ns: add it to its spec.namespaces"},
 		"suspended": {"by a person", named("n"), []node.Node{ready("n", func(n *node.Node) { n.Order = node.Suspend })}, nil, "", "n: it is suspended"},
@@ -77,7 +77,7 @@ func TestChoiceIsFair(t *testing.T) {
 			nodes = append(nodes, ready(name, func(n *node.Node) { n.Capacity = rapid.IntRange(0, 3).Draw(t, "capacity") }))
 			used[name] = rapid.IntRange(0, 3).Draw(t, "used")
 		}
-		d := node.Demand{Target: node.Target{Labels: map[string]string{"site": "a"}}, Namespace: "ns", Contract: "v1"}
+		d := node.Demand{Target: node.Selection{Labels: map[string]string{"site": "a"}}, Namespace: "ns", Contract: "v1"}
 		got, err := node.Choose(d, nodes, used, start)
 		again, _ := node.Choose(d, rapid.Permutation(nodes).Draw(t, "order"), used, start)
 		assert.Equal(t, got, again)

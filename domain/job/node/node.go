@@ -38,21 +38,21 @@ var (
 	ErrToken = errors.New("the token is not good")
 )
 
-// Order is a person's order about a node.
-type Order string
+// Directive is a person's order about a node.
+type Directive string
 
 // The orders. The zero value has none.
 const (
 	// Suspend leaves runs that are under way, and gives the node no further one.
-	Suspend Order = "Suspended"
+	Suspend Directive = "Suspended"
 	// Revoke refuses each call, for ever.
-	Revoke Order = "Revoked"
+	Revoke Directive = "Revoked"
 )
 
 // Node is one machine.
 type Node struct {
 	Name   string
-	Order  Order
+	Order  Directive
 	Labels map[string]string
 	// Namespaces lists those whose runs the node may carry out, Capacity is how many at once.
 	Namespaces []string

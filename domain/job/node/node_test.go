@@ -143,7 +143,7 @@ func TestOnlyJoinedKeysCall(t *testing.T) {
 					assert.NotEqual(t, node.Revoke, m.node.Order)
 					assert.Equal(t, m.good[len(m.good)-1], key)
 				}
-				d := node.Demand{Target: node.Target{Name: "n"}, Namespace: "ns"}
+				d := node.Demand{Target: node.Selection{Name: "n"}, Namespace: "ns"}
 				if _, err := node.Choose(d, []node.Node{m.node}, nil, m.now); err == nil {
 					assert.Equal(t, m.node.Adopted, m.node.Key)
 					assert.NotEmpty(t, m.node.Key)

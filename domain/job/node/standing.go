@@ -7,28 +7,24 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 )
 
-// Phase is the state of a node in one word.
-type Phase string
-
-// The phases.
+// The phases: the state of a node in one word.
 const (
 	// Unjoined is the phase of a node whose agent has not joined.
-	Unjoined Phase = "Unjoined"
+	Unjoined = "Unjoined"
 	// Pending is that of one whose key no person has adopted.
-	Pending Phase = "Pending"
+	Pending = "Pending"
 	// Suspended and Revoked follow from orders.
-	Suspended Phase = Phase(Suspend)
-	Revoked   Phase = Phase(Revoke)
+	Suspended = string(Suspend)
+	Revoked   = string(Revoke)
 	// Silent is that of one that has not called for a while.
-	Silent Phase = "Silent"
+	Silent = "Silent"
 	// Ready is that of one that takes runs.
-	Ready Phase = "Ready"
+	Ready = "Ready"
 )
 
 // Standing is the phase of a node, and its reason.
 type Standing struct {
-	Phase   Phase
-	Message string
+	Phase, Message string
 }
 
 // Standing returns the phase of the node at a time.
@@ -51,18 +47,18 @@ func (n Node) Standing(now time.Time) Standing {
 // Conditions returns the conditions of a node.
 func (s Standing) Conditions() []condition.Condition {
 	if s.Phase == Ready {
-		return condition.Settled(string(s.Phase), s.Message)
+		return condition.Settled(s.Phase, s.Message)
 	}
-	return condition.Stuck(string(s.Phase), s.Message)
+	return condition.Stuck(s.Phase, s.Message)
 }
 
 // Meanings returns every reason that a node shows.
 func Meanings() []condition.Meaning {
-	stalled := func(p Phase, means, cure string) condition.Meaning {
-		return condition.Meaning{Type: condition.Stalled, Reason: string(p), Means: means, Cure: cure}
+	stalled := func(phase, means, cure string) condition.Meaning {
+		return condition.Meaning{Type: condition.Stalled, Reason: phase, Means: means, Cure: cure}
 	}
 	return []condition.Meaning{
-		{Type: condition.Ready, Reason: string(Ready), Means: "it takes runs", Cure: "nothing to do"},
+		{Type: condition.Ready, Reason: Ready, Means: "it takes runs", Cure: "nothing to do"},
 		stalled(Unjoined, "its agent has not joined", "make a token by orcon job node join, and give it to the agent"),
 		stalled(Pending, "no person has adopted the key of its agent", "compare the key, then orcon job node approve"),
 		stalled(Suspended, "it gets no further run", "orcon job node approve, when it may"),

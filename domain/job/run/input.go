@@ -28,10 +28,7 @@ type Input struct {
 	Parameters map[string]any    `json:"parameters"`
 	Env        map[string]string `json:"env"`
 	Files
-	// Secrets have the names of secrets, and no values.
-	Secrets []SecretFile `json:"secrets,omitempty"`
-	// Target is the node that carries the Run out; the zero value is the cluster.
-	Target node.Target `json:"target,omitzero"`
+	Surroundings
 	// Destroy is the command of action destroy, for the deletion of the Workspace; it is empty if there is none.
 	Destroy Action `json:"destroy"`
 }
@@ -43,6 +40,14 @@ type Files struct {
 	Rescue  []string `json:"rescue"`
 	// RestoreLogs has the log files of the last run restored.
 	RestoreLogs bool `json:"restoreLogs,omitempty"`
+}
+
+// Surroundings are where a run is carried out, and what it finds there.
+type Surroundings struct {
+	// Secrets have the names of secrets, and no values.
+	Secrets []SecretFile `json:"secrets,omitempty"`
+	// Target is the node that carries the Run out; the zero value is the cluster.
+	Target node.Selection `json:"target,omitzero"`
 }
 
 // SecretFile names a key of a Secret, whose value is a file of each run.

@@ -20,18 +20,18 @@ const (
 	trustedField = "trusted.crt"
 )
 
-// Authority has the keys of the authority of RunNodes, in a Secret that is made once and never changed here.
-type Authority struct {
+// AuthoritySecret has the keys of the authority of RunNodes, in a Secret that is made once and never changed here.
+type AuthoritySecret struct {
 	// Live reads from the API server itself.
 	Live      client.Reader
 	Writer    client.Writer
 	Namespace string
 }
 
-var _ controller.Keys = Authority{}
+var _ controller.AuthorityKeys = AuthoritySecret{}
 
-// Read implements controller.Keys.
-func (a Authority) Read(ctx context.Context) (certificate, key, trusted []byte, err error) {
+// Read implements controller.AuthorityKeys.
+func (a AuthoritySecret) Read(ctx context.Context) (certificate, key, trusted []byte, err error) {
 	var s corev1.Secret
 	err = a.Live.Get(ctx, client.ObjectKey{Namespace: a.Namespace, Name: AuthorityName}, &s)
 	if err != nil {
@@ -42,7 +42,7 @@ func (a Authority) Read(ctx context.Context) (certificate, key, trusted []byte, 
 }
 
 // Make makes the Secret if there is none.
-func (a Authority) Make(ctx context.Context, generate func() (certificate, key []byte, err error)) error {
+func (a AuthoritySecret) Make(ctx context.Context, generate func() (certificate, key []byte, err error)) error {
 	err := a.Live.Get(ctx, client.ObjectKey{Namespace: a.Namespace, Name: AuthorityName}, &corev1.Secret{})
 	if !apierrors.IsNotFound(err) {
 		return err

@@ -37,7 +37,7 @@ func (f Offers) lease(n executor.Name) *coordinationv1.Lease {
 }
 
 // pack returns the Lease of an offer.
-func (f Offers) pack(o controller.Offer) (*coordinationv1.Lease, error) {
+func (f Offers) pack(o controller.OfferedAttempt) (*coordinationv1.Lease, error) {
 	l := f.lease(o.Name)
 	l.ResourceVersion, o.Version = o.Version, ""
 	text, err := json.Marshal(o)
@@ -51,7 +51,7 @@ func (f Offers) pack(o controller.Offer) (*coordinationv1.Lease, error) {
 }
 
 // unpack returns the offer of a Lease.
-func unpack(l *coordinationv1.Lease) (o controller.Offer, err error) {
+func unpack(l *coordinationv1.Lease) (o controller.OfferedAttempt, err error) {
 	if err = json.Unmarshal([]byte(l.Annotations[annotationOffer]), &o); err != nil {
 		err = fmt.Errorf("cannot read Lease %s/%s: %w: delete it, and cancel the run that it names", l.Namespace, l.Name, err)
 	}
@@ -60,31 +60,31 @@ func unpack(l *coordinationv1.Lease) (o controller.Offer, err error) {
 }
 
 // get reads an offer.
-func (f Offers) get(ctx context.Context, from client.Reader, n executor.Name) (controller.Offer, bool, error) {
+func (f Offers) get(ctx context.Context, from client.Reader, n executor.Name) (controller.OfferedAttempt, bool, error) {
 	l := f.lease(n)
 	err := from.Get(ctx, client.ObjectKeyFromObject(l), l)
 	if apierrors.IsNotFound(err) {
-		return controller.Offer{}, false, nil
+		return controller.OfferedAttempt{}, false, nil
 	}
 	if err != nil {
-		return controller.Offer{}, false, fmt.Errorf("cannot read Lease %s/%s: %w", l.Namespace, l.Name, err)
+		return controller.OfferedAttempt{}, false, fmt.Errorf("cannot read Lease %s/%s: %w", l.Namespace, l.Name, err)
 	}
 	o, err := unpack(l)
 	return o, err == nil, err
 }
 
 // Get implements controller.OfferReader.
-func (f Offers) Get(ctx context.Context, n executor.Name) (controller.Offer, bool, error) {
+func (f Offers) Get(ctx context.Context, n executor.Name) (controller.OfferedAttempt, bool, error) {
 	return f.get(ctx, f.Cache, n)
 }
 
 // Stored implements controller.OfferReader.
-func (f Offers) Stored(ctx context.Context, n executor.Name) (controller.Offer, bool, error) {
+func (f Offers) Stored(ctx context.Context, n executor.Name) (controller.OfferedAttempt, bool, error) {
 	return f.get(ctx, f.Live, n)
 }
 
 // list reads offers.
-func (f Offers) list(ctx context.Context, from client.Reader, which ...client.ListOption) (all []controller.Offer, err error) {
+func (f Offers) list(ctx context.Context, from client.Reader, which ...client.ListOption) (all []controller.OfferedAttempt, err error) {
 	var found coordinationv1.LeaseList
 	if err := from.List(ctx, &found, append(which, client.InNamespace(f.Namespace))...); err != nil {
 		return nil, fmt.Errorf("cannot list the offers to RunNodes: %w", err)
@@ -100,17 +100,17 @@ func (f Offers) list(ctx context.Context, from client.Reader, which ...client.Li
 }
 
 // Of implements controller.OfferReader.
-func (f Offers) Of(ctx context.Context, name string) ([]controller.Offer, error) {
+func (f Offers) Of(ctx context.Context, name string) ([]controller.OfferedAttempt, error) {
 	return f.list(ctx, f.Cache, client.MatchingLabels{v1alpha1.LabelNode: name})
 }
 
 // List implements controller.OfferReader.
-func (f Offers) List(ctx context.Context) ([]controller.Offer, error) {
+func (f Offers) List(ctx context.Context) ([]controller.OfferedAttempt, error) {
 	return f.list(ctx, f.Live, client.HasLabels{v1alpha1.LabelNode})
 }
 
 // Make implements controller.OfferWriter.
-func (f Offers) Make(ctx context.Context, o controller.Offer) error {
+func (f Offers) Make(ctx context.Context, o controller.OfferedAttempt) error {
 	l, err := f.pack(o)
 	if err != nil {
 		return err
@@ -122,7 +122,7 @@ func (f Offers) Make(ctx context.Context, o controller.Offer) error {
 }
 
 // Change implements controller.OfferWriter.
-func (f Offers) Change(ctx context.Context, o controller.Offer) error {
+func (f Offers) Change(ctx context.Context, o controller.OfferedAttempt) error {
 	l, err := f.pack(o)
 	if err != nil {
 		return err

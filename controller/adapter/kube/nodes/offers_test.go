@@ -30,8 +30,8 @@ func attempt() executor.Name {
 }
 
 // offer returns an offer of it to a node.
-func offer(to string) controller.Offer {
-	return controller.Offer{
+func offer(to string) controller.OfferedAttempt {
+	return controller.OfferedAttempt{
 		Attempt: executor.Attempt{Name: attempt(), Workspace: "web", Fence: 4, Timing: job.Timing{Lost: time.Minute, Grace: time.Second}},
 		Offer:   node.Offer{Node: to, Key: "k", Since: now},
 	}
@@ -62,7 +62,7 @@ func TestOffers(t *testing.T) {
 
 	all, err := f.List(t.Context())
 	require.NoError(t, err)
-	assert.Equal(t, []controller.Offer{got}, all)
+	assert.Equal(t, []controller.OfferedAttempt{got}, all)
 	for name, count := range map[string]int{"lab": 1, "another": 0} {
 		of, err := f.Of(t.Context(), name)
 		require.NoError(t, err)
@@ -110,12 +110,13 @@ func TestRuns(t *testing.T) {
 	unfrozen := o.DeepCopy()
 	unfrozen.Name, unfrozen.OwnerReferences = "new", nil
 	require.NoError(t, convert.SetInput(o, run.Input{
-		Image: "image", Safety: job.Exclusive, Parameters: map[string]any{}, Target: node.Target{Name: "lab"},
+		Image: "image", Safety: job.Exclusive, Parameters: map[string]any{},
+		Surroundings: run.Surroundings{Target: node.Selection{Name: "lab"}},
 	}))
-	r := nodes.Runs{Live: cluster(t, &away, o, unfrozen)}
+	r := nodes.Inputs{Live: cluster(t, &away, o, unfrozen)}
 	input, err := r.Input(t.Context(), attempt())
 	require.NoError(t, err)
-	assert.Equal(t, node.Target{Name: "lab"}, input.Target)
+	assert.Equal(t, node.Selection{Name: "lab"}, input.Target)
 	uid, identity, err := r.Identity(t.Context(), attempt())
 	require.NoError(t, err)
 	assert.Equal(t, "w", uid)
@@ -141,7 +142,7 @@ func TestRuns(t *testing.T) {
 func TestAuthority(t *testing.T) {
 	away := false
 	c := cluster(t, &away)
-	a := nodes.Authority{Live: c, Writer: c, Namespace: home}
+	a := nodes.AuthoritySecret{Live: c, Writer: c, Namespace: home}
 	_, _, _, err := a.Read(t.Context())
 	require.ErrorContains(t, err, "cannot read Secret orcon-system/job-node-authority: ")
 	for _, text := range []string{"first", "second"} {
@@ -157,6 +158,6 @@ func TestAuthority(t *testing.T) {
 	_, _, trusted, err = a.Read(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, "next", string(trusted))
-	require.ErrorIs(t, nodes.Authority{Live: cluster(t, &away), Writer: c, Namespace: home}.Make(t.Context(),
+	require.ErrorIs(t, nodes.AuthoritySecret{Live: cluster(t, &away), Writer: c, Namespace: home}.Make(t.Context(),
 		func() (certificate, key []byte, err error) { return nil, nil, errAway }), errAway)
 }

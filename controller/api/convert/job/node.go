@@ -13,15 +13,15 @@ import (
 )
 
 // ToTarget returns the target of runs; the zero value is the cluster.
-func ToTarget(t *v1alpha1.JobTarget) node.Target {
+func ToTarget(t *v1alpha1.JobTarget) node.Selection {
 	if t == nil {
-		return node.Target{}
+		return node.Selection{}
 	}
-	return node.Target{Name: t.RunNode.Name, Labels: maps.Clone(t.RunNode.Labels)}
+	return node.Selection{Name: t.RunNode.Name, Labels: maps.Clone(t.RunNode.Labels)}
 }
 
 // forTarget returns the target of runs; nil is the cluster.
-func forTarget(t node.Target) *v1alpha1.JobTarget {
+func forTarget(t node.Selection) *v1alpha1.JobTarget {
 	if t.Name == "" && len(t.Labels) == 0 {
 		return nil
 	}
@@ -60,6 +60,6 @@ func SetIdentity(o *v1alpha1.RunNode, i node.Identity) {
 
 // SetNode writes what is derived of a RunNode into its status.
 func SetNode(o *v1alpha1.RunNode, s node.Standing, now time.Time) {
-	o.Status.ObservedGeneration, o.Status.Phase = o.Generation, string(s.Phase)
+	o.Status.ObservedGeneration, o.Status.Phase = o.Generation, s.Phase
 	o.Status.Conditions = value.SetConditions(o.Status.Conditions, s.Conditions(), o.Generation, now)
 }

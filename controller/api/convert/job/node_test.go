@@ -39,8 +39,8 @@ func TestToNode(t *testing.T) {
 }
 
 func TestTarget(t *testing.T) {
-	assert.Nil(t, forTarget(node.Target{}), "the cluster")
-	for _, target := range []node.Target{{}, {Name: "n"}, {Labels: map[string]string{"site": "a"}}} {
+	assert.Nil(t, forTarget(node.Selection{}), "the cluster")
+	for _, target := range []node.Selection{{}, {Name: "n"}, {Labels: map[string]string{"site": "a"}}} {
 		assert.Equal(t, target, ToTarget(forTarget(target)))
 	}
 }

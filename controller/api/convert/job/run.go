@@ -119,8 +119,8 @@ func ToInput(o *v1alpha1.JobRun) (run.Input, bool, error) {
 	input := run.Input{
 		Type: kind, Action: i.Action, Safety: safety, Image: i.Image, Entrypoint: some(i.Entrypoint), Args: some(i.Args),
 		Contract: i.Contract, Parameters: parameters, Env: env,
-		Files:   run.Files{Exclude: some(i.Exclude), Rescue: some(i.Rescue), RestoreLogs: restores(i.Logs)},
-		Secrets: ToSecrets(i.Secrets), Target: ToTarget(i.Target),
+		Files:        run.Files{Exclude: some(i.Exclude), Rescue: some(i.Rescue), RestoreLogs: restores(i.Logs)},
+		Surroundings: run.Surroundings{Secrets: ToSecrets(i.Secrets), Target: ToTarget(i.Target)},
 	}
 	if i.Destroy != nil {
 		input.Destroy = run.Action{Entrypoint: some(i.Destroy.Entrypoint), Args: some(i.Destroy.Args)}

@@ -36,7 +36,7 @@ type RunNode struct {
 
 // RunNodeSpec says what a machine may do.
 //
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.order) || oldSelf.order != 'Revoked' || has(self.order) && self.order == 'Revoked'",message="a revocation is final: delete the RunNode, and create it anew"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.order) || has(self.order) || oldSelf.order != 'Revoked'",message="a revocation is final"
 type RunNodeSpec struct {
 	// key is the digest of the key that a person has adopted, as state.key shows it; unset adopts none. An agent that joins
 	// anew has another key, and waits until that is adopted.
@@ -48,6 +48,7 @@ type RunNodeSpec struct {
 	// none.
 	// +optional
 	// +kubebuilder:validation:Enum=Suspended;Revoked
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf || oldSelf != 'Revoked'",message="a revocation is final: make another RunNode"
 	Order string `json:"order,omitempty"`
 	// namespaces are those whose JobWorkspaces may run on the machine; unset permits none.
 	// +optional
