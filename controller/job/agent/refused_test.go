@@ -79,3 +79,20 @@ func TestEnds(t *testing.T) {
 	require.NoError(t, err)
 	assert.Nil(t, gone)
 }
+
+// An agent that was killed after it had made its key, and before the answer came, joins by the same key.
+func TestJoinsAgain(t *testing.T) {
+	c := newController(t)
+	file := t.TempDir() + "/identity.json"
+	first, err := New(file, c.invitation())
+	require.NoError(t, err)
+	again, err := Load(file)
+	require.NoError(t, err)
+	require.NoError(t, Join(t.Context(), &Connection{Clock: time.Now}, again, c.invitation(), longest))
+	before, err := first.Fingerprint()
+	require.NoError(t, err)
+	after, err := again.Fingerprint()
+	require.NoError(t, err)
+	assert.Equal(t, before, after)
+	assert.False(t, again.joined(), "an identity never changes: there is another one")
+}

@@ -78,10 +78,14 @@ func (e *Dispatcher) Look(ctx context.Context, n executor.Name) (executor.Sight,
 	if err != nil {
 		at.Seen = time.Time{} // it is gone, and calls no more
 	}
-	return executor.Sight{
+	sight := executor.Sight{
 		Pod:      run.Pod{Made: true, Obstacle: o.Obstacle, Stopped: o.Stopped, Where: o.Node},
 		Claimant: o.Node, Over: o.Over, Silent: o.Silent(at.Seen, e.Clock()),
-	}, nil
+	}
+	if sight.Silent {
+		sight.Obstacle = "RunNode " + o.Node + " does not answer: it is offered anew"
+	}
+	return sight, nil
 }
 
 // Remove implements executor.Executor. The node confirms it when it calls.

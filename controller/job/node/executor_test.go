@@ -138,3 +138,23 @@ func TestWatch(t *testing.T) {
 	assert.Empty(t, w.offers)
 	assert.WithinDuration(t, time.Now(), w.nodes["lab"].Seen, time.Minute)
 }
+
+// A node that is gone is silent for each attempt that it had.
+func TestGone(t *testing.T) {
+	w := newWorld(t)
+	agent := w.adopted()
+	w.offer(agent)
+	o := w.offers[named(first())]
+	o.Accepted, o.Since = true, w.now().Add(-domain.Lost)
+	require.NoError(t, w.Offers.Change(t.Context(), o))
+	delete(w.nodes, "lab")
+	e, _ := newExecutor(w)
+	sight, err := e.Look(t.Context(), first())
+	require.NoError(t, err)
+	assert.True(t, sight.Silent)
+	_, err = agent.sync("")
+	w.denied(err, "the key is not that of the node")
+	require.NoError(t, e.Remove(t.Context(), first()))
+	require.NoError(t, node.Watch{Nodes: w, Offers: w.Offers, Clock: w.now}.Look(t.Context()))
+	assert.Empty(t, w.offers)
+}
