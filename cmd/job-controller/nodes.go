@@ -72,7 +72,7 @@ func (c *controller) newNodes() *node.Server {
 	return &node.Server{
 		Nodes:   nodes.Nodes{Cache: cached, Live: live, Writer: writer, Clock: time.Now},
 		Offers:  nodes.Offers{Cache: cached, Live: live, Writer: writer, Namespace: c.namespace},
-		Runs:    nodes.Inputs{Live: live},
+		Runs:    nodes.OfferedRuns{Live: live},
 		Address: c.nodeAddress,
 		Clock:   time.Now,
 		Authority: &node.Authority{
@@ -110,12 +110,12 @@ func (c *controller) addNodes(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("cannot serve RunNodes: %w", err)
 	}
-	watch := node.Watch{Nodes: c.nodes.Nodes, Offers: c.nodes.Offers, Clock: time.Now}
+	survey := node.Survey{Nodes: c.nodes.Nodes, Offers: c.nodes.Offers, Clock: time.Now}
 	path, handler := c.nodes.Handler()
 	mux := http.NewServeMux()
 	mux.Handle(path, handler)
 	mux.Handle(runner.Path, c.keepers(node.Callers{Server: c.nodes}).Handler())
-	return errors.Join(c.manager.Add(every(watchEvery, watch.Look)), c.manager.Add(&api{http.Server{
+	return errors.Join(c.manager.Add(every(watchEvery, survey.Look)), c.manager.Add(&api{http.Server{
 		Addr: fmt.Sprintf(":%d", c.nodePort), Handler: mux,
 		ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: maxHead,
 		// Agents that join have no certificate; those of others are verified for each call.

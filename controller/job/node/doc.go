@@ -3,7 +3,7 @@
 //	Server     agents join, renew their certificates, and call for what they are to carry out
 //	Callers    the jobs API for the keepers of agents: each node for the runs that were offered to it
 //	Dispatcher an attempt becomes an offer to one node, or is the cluster's
-//	Watch      what RunNodes show
+//	Survey     what RunNodes show
 //
 // An offer is stored before its node sees it, and goes when the node has confirmed that nothing is left of the attempt.
 //

@@ -76,8 +76,8 @@ type OfferedAttempt struct {
 	Version string
 }
 
-// Inputs finds Runs of offers, as they are stored.
-type Inputs interface {
+// OfferedRuns finds Runs of offers, as they are stored.
+type OfferedRuns interface {
 	// Input returns the frozen input of a Run.
 	Input(ctx context.Context, n executor.Name) (run.Input, error)
 	// Identity returns the UID of its Workspace, and the Run.

@@ -22,7 +22,7 @@ import (
 type Server struct {
 	Nodes     Nodes
 	Offers    Offers
-	Runs      Inputs
+	Runs      OfferedRuns
 	Authority *Authority
 	// Address is the URL by which nodes reach the controller.
 	Address string

@@ -113,7 +113,7 @@ func TestRuns(t *testing.T) {
 		Image: "image", Safety: job.Exclusive, Parameters: map[string]any{},
 		Surroundings: run.Surroundings{Target: node.Selection{Name: "lab"}},
 	}))
-	r := nodes.Inputs{Live: cluster(t, &away, o, unfrozen)}
+	r := nodes.OfferedRuns{Live: cluster(t, &away, o, unfrozen)}
 	input, err := r.Input(t.Context(), attempt())
 	require.NoError(t, err)
 	assert.Equal(t, node.Selection{Name: "lab"}, input.Target)

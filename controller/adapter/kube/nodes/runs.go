@@ -16,16 +16,16 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
 )
 
-// Inputs finds JobRuns of offers.
-type Inputs struct {
+// OfferedRuns finds JobRuns of offers.
+type OfferedRuns struct {
 	// Live reads from the API server itself.
 	Live client.Reader
 }
 
-var _ controller.Inputs = Inputs{}
+var _ controller.OfferedRuns = OfferedRuns{}
 
 // get reads the JobRun of an offer. One that was made anew under its name is another one.
-func (r Inputs) get(ctx context.Context, n executor.Name) (*v1alpha1.JobRun, error) {
+func (r OfferedRuns) get(ctx context.Context, n executor.Name) (*v1alpha1.JobRun, error) {
 	var o v1alpha1.JobRun
 	err := r.Live.Get(ctx, client.ObjectKey{Namespace: n.Namespace, Name: n.Run}, &o)
 	switch {
@@ -37,8 +37,8 @@ func (r Inputs) get(ctx context.Context, n executor.Name) (*v1alpha1.JobRun, err
 	return &o, nil
 }
 
-// Input implements controller.Inputs.
-func (r Inputs) Input(ctx context.Context, n executor.Name) (run.Input, error) {
+// Input implements controller.OfferedRuns.
+func (r OfferedRuns) Input(ctx context.Context, n executor.Name) (run.Input, error) {
 	o, err := r.get(ctx, n)
 	if err != nil {
 		return run.Input{}, err
@@ -50,8 +50,8 @@ func (r Inputs) Input(ctx context.Context, n executor.Name) (run.Input, error) {
 	return input, err
 }
 
-// Identity implements controller.Inputs.
-func (r Inputs) Identity(ctx context.Context, n executor.Name) (string, workspace.Run, error) {
+// Identity implements controller.OfferedRuns.
+func (r OfferedRuns) Identity(ctx context.Context, n executor.Name) (string, workspace.Run, error) {
 	o, err := r.get(ctx, n)
 	if err != nil {
 		return "", workspace.Run{}, err

@@ -36,7 +36,7 @@ type RunNode struct {
 
 // RunNodeSpec says what a machine may do.
 //
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.order) || has(self.order) || oldSelf.order != 'Revoked'",message="a revocation is final"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.order) || has(self.order) || oldSelf.order != 'Revoked'",message="it is revoked"
 type RunNodeSpec struct {
 	// key is the digest of the key that a person has adopted, as state.key shows it; unset adopts none. An agent that joins
 	// anew has another key, and waits until that is adopted.

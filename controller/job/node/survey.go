@@ -8,15 +8,15 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/node"
 )
 
-// Watch follows nodes.
-type Watch struct {
+// Survey looks at all nodes.
+type Survey struct {
 	Nodes  Nodes
 	Offers Offers
 	Clock  func() time.Time
 }
 
 // Look has nodes show their standing, and deletes offers that their nodes cannot confirm any more.
-func (s Watch) Look(ctx context.Context) error {
+func (s Survey) Look(ctx context.Context) error {
 	nodes, err := s.Nodes.List(ctx)
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/node/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/executor"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/node"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/job/node"
@@ -126,15 +127,20 @@ func TestWatch(t *testing.T) {
 	w := newWorld(t)
 	c := w.adopted()
 	w.offer(c)
-	require.NoError(t, node.Watch{Nodes: w, Offers: w.Offers, Clock: w.now}.Look(t.Context()))
+	require.NoError(t, node.Survey{Nodes: w, Offers: w.Offers, Clock: w.now}.Look(t.Context()))
 	assert.Len(t, w.offers, 1)
 	o := w.offers[named(first())]
 	o.Withdrawn = true
 	require.NoError(t, w.Offers.Change(t.Context(), o))
-	require.NoError(t, node.Watch{Nodes: w, Offers: w.Offers, Clock: w.now}.Look(t.Context()))
+	require.NoError(t, node.Survey{Nodes: w, Offers: w.Offers, Clock: w.now}.Look(t.Context()))
 	assert.Len(t, w.offers, 1, "its node confirms that")
+	_, err := c.sync("", report(wire.Phase_PHASE_STOPPED, ""))
+	require.NoError(t, err)
+	assert.True(t, w.offers[named(first())].Stopped, "it stops its process first")
+	require.NoError(t, node.Survey{Nodes: w, Offers: w.Offers, Clock: w.now}.Look(t.Context()))
+	assert.Len(t, w.offers, 1)
 	w.change(func(n *domain.Node) { n.Order = domain.Revoke })
-	require.NoError(t, node.Watch{Nodes: w, Offers: w.Offers, Clock: w.now}.Look(t.Context()))
+	require.NoError(t, node.Survey{Nodes: w, Offers: w.Offers, Clock: w.now}.Look(t.Context()))
 	assert.Empty(t, w.offers)
 	assert.WithinDuration(t, time.Now(), w.nodes["lab"].Seen, time.Minute)
 }
@@ -155,6 +161,6 @@ func TestGone(t *testing.T) {
 	_, err = agent.sync("")
 	w.denied(err, "the key is not that of the node")
 	require.NoError(t, e.Remove(t.Context(), first()))
-	require.NoError(t, node.Watch{Nodes: w, Offers: w.Offers, Clock: w.now}.Look(t.Context()))
+	require.NoError(t, node.Survey{Nodes: w, Offers: w.Offers, Clock: w.now}.Look(t.Context()))
 	assert.Empty(t, w.offers)
 }
