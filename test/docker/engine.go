@@ -54,7 +54,7 @@ func (e *engine) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer log.Close()         //nolint:errcheck // the engine has it
+	defer log.Close() //nolint:errcheck // the engine has it
 	program, err := os.Executable()
 	if err != nil {
 		return err

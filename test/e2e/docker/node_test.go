@@ -105,7 +105,8 @@ func (f *field) expire() {
 // committed, and their logs can be read. Runs outlive its agent, and the network; a machine that is revoked does no more.
 func TestNode(t *testing.T) {
 	f := newField(t)
-	f.apply(fmt.Sprintf(templates, docker.Push(t, filepath.Join(docker.Folder(), imageName))))
+	image := docker.Push(t, filepath.Join(docker.Folder(), imageName))
+	f.apply(fmt.Sprintf(templates, image))
 	var token string
 	require.NoError(t, within(t, func() bool {
 		out, err := f.try("job", "node", "join", lab)
@@ -120,10 +121,12 @@ func TestNode(t *testing.T) {
 		return strings.Contains(f.value("jobrun/first", "{.status.conditions[*].message}"), "its agent waits for a person, with key sha256:")
 	}))
 	assert.Empty(t, f.offers())
-	assert.Contains(t, f.orcon("job", "node", "approve", lab, "--namespaces", shop, "--yes"), "is adopted")
+	assert.Contains(t, f.orcon("job", "node", "approve", lab, "--namespaces", shop, "--capacity", "20", "--yes"), "is adopted")
 	f.ended("first", "Succeeded", "1")
 	assert.Contains(t, f.orcon("job", "node", "list"), "Ready")
 	f.orcon("job", "logs", "first", "-n", shop)
+	f.Kubectl(t, "label", "runnode", lab, "site=lab")
+	t.Run("Conformance", func(t *testing.T) { f.conforms(t, image) })
 
 	f.begin("adopted", "wait")
 	before := f.ready("adopted")
