@@ -68,7 +68,7 @@ func Join(ctx context.Context, c *Connection, i *Identity, by node.Invitation, l
 	}
 }
 
-// pause waits after so many failures in a row, the last of which is logged.
+// pause waits after so many failures in a row, and logs the last one.
 func pause(ctx context.Context, failed int, longest time.Duration, err error) {
 	wait := min(retry.After(failed), longest)
 	glog.Warningf("%v; trying again in %s", err, wait)

@@ -19,7 +19,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/node"
 )
 
-// Identity is what an agent is known by, and how it reaches the controller. It is a file of mode 0600.
+// Identity holds key and certificate of an agent, and how it reaches the controller. It is a file of mode 0600.
 type Identity struct {
 	// Address is the URL of the controller, Node the name of the RunNode.
 	Address string `json:"address"`

@@ -31,7 +31,7 @@ type Nodes interface {
 	Show(ctx context.Context, name string, s Shown) error
 }
 
-// Shown is what a node shows. What is zero stays as it is.
+// Shown holds values of the status of a node. One that is zero stays as it is.
 type Shown struct {
 	Standing node.Standing
 	Seen     time.Time
@@ -69,7 +69,7 @@ type OfferedAttempt struct {
 	executor.Attempt
 	node.Offer
 
-	// Obstacle, Stopped and Over are what the node reported.
+	// Obstacle, Stopped and Over were reported by the node.
 	Obstacle      string
 	Stopped, Over bool
 	// Version is that of the stored offer.

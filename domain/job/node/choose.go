@@ -40,7 +40,7 @@ func (t Selection) names(n Node) bool {
 	return len(t.Labels) > 0
 }
 
-// Demand is what an attempt needs of a node.
+// Demand holds the needs of an attempt.
 type Demand struct {
 	Target              Selection
 	Namespace, Contract string

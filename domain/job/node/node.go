@@ -65,7 +65,7 @@ type Node struct {
 	Contract string
 }
 
-// Identity is what a node is known by. Keys and tokens are digests.
+// Identity holds the key by which a node is known, and its token. Both are digests.
 type Identity struct {
 	// Key is the key of the agent; "" before it has joined.
 	Key string

@@ -19,7 +19,7 @@ import (
 
 // Nodes stores nodes as RunNodes.
 type Nodes struct {
-	// Cache is what was a moment ago; Live reads from the API server itself.
+	// Cache may be a moment behind; Live reads from the API server itself.
 	Cache, Live client.Reader
 	Writer      client.Client
 	Clock       func() time.Time
