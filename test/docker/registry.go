@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log"
 	"net"
 	"net/http"
 	"os"
@@ -65,7 +64,7 @@ func Push(t *testing.T, file string) string {
 	if err != nil {
 		t.Fatal("cannot serve a registry:", err)
 	}
-	server := &http.Server{Handler: registry.New(registry.Logger(log.New(io.Discard, "", 0))), ReadHeaderTimeout: time.Minute}
+	server := &http.Server{Handler: registry.New(), ReadHeaderTimeout: time.Minute}
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(func() { _ = server.Close() })
 	image, err := tarball.ImageFromPath(file, nil)

@@ -71,7 +71,7 @@ func (a *Authority) load(ctx context.Context) error {
 	case err != nil && a.root == nil:
 		return fmt.Errorf("cannot use the authority of RunNodes: %w", err)
 	case err != nil:
-		return nil //nolint:nilerr // the last one is still good
+		return nil // the last one is still good
 	}
 	if a.root == nil || !a.root.Certificate.Equal(root.Certificate) {
 		a.served = nil

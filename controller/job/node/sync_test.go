@@ -130,7 +130,7 @@ func TestCallers(t *testing.T) {
 		require.NoError(t, err)
 		answer, err := by.http().Do(r)
 		require.NoError(t, err)
-		defer answer.Body.Close() //nolint:errcheck // it is read to its end
+		defer answer.Body.Close()
 		text, err := io.ReadAll(answer.Body)
 		require.NoError(t, err)
 		return answer.StatusCode, string(text)

@@ -13,7 +13,6 @@ import (
 	"net"
 	"net/http"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -333,5 +332,5 @@ func (w *world) adopted() *caller {
 func (w *world) denied(err error, why string) {
 	w.t.Helper()
 	require.Equal(w.t, connect.CodePermissionDenied, connect.CodeOf(err), err)
-	require.True(w.t, strings.Contains(err.Error(), why), err)
+	require.Contains(w.t, err.Error(), why)
 }

@@ -180,11 +180,12 @@ func (f *field) value(object, path string) string {
 	return out
 }
 
-// becomes waits until a field of an object has a value.
-func (f *field) becomes(object, path, want string) {
+// becomes waits until an object has a phase.
+func (f *field) becomes(object, want string) {
 	f.t.Helper()
+	const path = "{.status.phase}"
 	err := within(f.t, func() bool { return f.value(object, path) == want })
-	require.NoError(f.t, err, "%s: %s is %q: %s", object, path, f.value(object, path), f.value(object, "{.status.conditions[*].message}"))
+	require.NoError(f.t, err, "%s is %q: %s", object, f.value(object, path), f.value(object, "{.status.conditions[*].message}"))
 }
 
 // wire carries connections of the agent to the controller, unless it is cut.

@@ -48,7 +48,7 @@ func (f *field) begin(name, action string) {
 // ready waits until the program of a run waits for its signal, and returns the container.
 func (f *field) ready(name string) string {
 	f.t.Helper()
-	f.becomes("jobrun/"+name, "{.status.phase}", "Running")
+	f.becomes("jobrun/"+name, "Running")
 	uid := f.value("jobrun/"+name, "{.metadata.uid}")
 	require.NoError(f.t, within(f.t, func() bool {
 		_, err := os.Stat(filepath.Join(f.node, "runs", uid+".1", "state", "ready"))
@@ -62,7 +62,7 @@ func (f *field) ready(name string) string {
 // ended waits for the end of a run whose state is the next generation, and for the end of what carried it out.
 func (f *field) ended(name, phase, generation string) {
 	f.t.Helper()
-	f.becomes("jobrun/"+name, "{.status.phase}", phase)
+	f.becomes("jobrun/"+name, phase)
 	assert.Equal(f.t, "Committed "+generation, f.value("jobworkspace/web", "{.state.lastEnd.outcome} {.state.generation.number}"))
 	require.NoError(f.t, within(f.t, func() bool {
 		entries, err := os.ReadDir(filepath.Join(f.node, "runs"))
@@ -115,7 +115,7 @@ func TestNode(t *testing.T) {
 	}), token)
 	require.NoError(t, os.WriteFile(filepath.Join(f.folder, "token"), []byte(token), 0o600))
 	f.startAgent()
-	f.becomes("runnode/"+lab, "{.status.phase}", "Pending")
+	f.becomes("runnode/"+lab, "Pending")
 	f.begin("first", "check")
 	require.NoError(t, within(t, func() bool {
 		return strings.Contains(f.value("jobrun/first", "{.status.conditions[*].message}"), "its agent waits for a person, with key sha256:")
@@ -143,7 +143,7 @@ func TestNode(t *testing.T) {
 	f.begin("cut", "wait")
 	container := f.ready("cut")
 	f.wire.cut()
-	f.becomes("jobrun/cut", "{.status.phase}", "Lost")
+	f.becomes("jobrun/cut", "Lost")
 	_, err := engine(t).ContainerKill(t.Context(), container, client.ContainerKillOptions{Signal: "SIGTERM"})
 	require.NoError(t, err)
 	f.wire.heal()
@@ -153,11 +153,11 @@ func TestNode(t *testing.T) {
 	f.begin("revoked", "wait")
 	container = f.ready("revoked")
 	f.orcon("job", "node", "revoke", lab)
-	f.becomes("jobrun/revoked", "{.status.phase}", "Lost")
-	f.becomes("runnode/"+lab, "{.status.phase}", "Revoked")
+	f.becomes("jobrun/revoked", "Lost")
+	f.becomes("runnode/"+lab, "Revoked")
 	require.NoError(t, within(t, func() bool { return strings.Contains(f.log(programName), "the node is revoked") }))
 	f.orcon("job", "unlock", "web", "-n", shop, "--because", "the machine was stolen", "--accept", "generation", "--yes")
-	f.becomes("jobworkspace/web", "{.status.phase}", "Ready")
+	f.becomes("jobworkspace/web", "Ready")
 	_, err = engine(t).ContainerKill(t.Context(), container, client.ContainerKillOptions{Signal: "SIGTERM"})
 	require.NoError(t, err)
 	require.NoError(t, within(t, func() bool { return f.offers() == "" }), "what was offered to it is forgotten")
