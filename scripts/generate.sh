@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Generates files: deepcopy functions and CRDs from the kinds, Go from the
-# relations API's .proto, deployment/rbac.yaml, which holds the CRDs and deployment/rbac in
+# .proto files of the relations API and the node API, deployment/rbac.yaml, which holds the CRDs and deployment/rbac in
 # one file, and the pages of docs/reference from code, CRDs and the command line.
 #
 #   scripts/generate.sh             write
@@ -22,7 +22,7 @@ packages protoc:protobuf-compiler
 "$root/scripts/tools.sh" controller-gen protoc-gen-go protoc-gen-connect-go
 
 apis=(controller/api/v1alpha1 controller/api/bundle/v1alpha1 controller/api/fleet/v1alpha1 controller/api/job/v1alpha1)
-wire=controller/api/relations/v1alpha1
+wires=(controller/api/relations/v1alpha1 controller/api/node/v1alpha1)
 out="$(mktemp -d)"
 trap 'rm -rf "$out"' EXIT
 
@@ -40,9 +40,11 @@ sed -i '/^    controller-gen.kubebuilder.io\/version:/a\
     kustomize.toolkit.fluxcd.io/prune: disabled\
     orcon.tengu.io/prune: Never' "$out"/deployment/crd/*.yaml
 
-heading "Go from $wire"
-nice protoc --go_out="$out" --go_opt=paths=source_relative \
-  --connect-go_out="$out" --connect-go_opt=paths=source_relative "$wire"/*.proto
+for wire in "${wires[@]}"; do
+  heading "Go from $wire"
+  nice protoc --go_out="$out" --go_opt=paths=source_relative \
+    --connect-go_out="$out" --connect-go_opt=paths=source_relative "$wire"/*.proto
+done
 
 heading "deployment/rbac.yaml"
 {

@@ -13,6 +13,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/fleet/integrationset"
 	jobapproval "gitlab.ilabt.imec.be/tengu/orcon/domain/job/approval"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/check"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/node"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
 	jobtemplate "gitlab.ilabt.imec.be/tengu/orcon/domain/job/template"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
@@ -31,7 +32,7 @@ func (g generator) templates() error {
 		"number": g.root.number, "size": g.root.size, "span": g.root.span, "tools": tools, "events": event.Relations,
 		"relations": condition.Meanings, "bundles": bundle.Meanings, "fleets": integrationset.Meanings, "sentences": sentences,
 		"workspaces": workspace.Meanings, "runs": run.Meanings, "farewells": run.FarewellMeanings, "builds": jobtemplate.Meanings,
-		"approvals": jobapproval.Meanings, "checks": check.Meanings,
+		"approvals": jobapproval.Meanings, "checks": check.Meanings, "nodes": node.Meanings,
 		"join": func(all []string) string { return strings.Join(all, ", ") },
 	}).ParseFS(written, "pages/*.md")
 	if err != nil {

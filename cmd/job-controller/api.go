@@ -11,7 +11,6 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/jobs"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/runner"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/people"
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/serve"
 )
 
 // poll is the time between two looks for more of a log that is followed.
@@ -20,19 +19,8 @@ const poll = time.Second
 // handler returns the handler of the jobs API, which keepers use, and of the people's API.
 func (c *controller) handler() http.Handler {
 	live, writer := c.manager.GetAPIReader(), c.manager.GetClient()
-	objects := jobs.Objects{Cache: c.manager.GetCache(), Live: live}
-	workspaces := jobs.Workspaces{Objects: objects, Writer: writer}
-	limits := serve.DefaultLimits()
-	limits.Folder = c.received
-	keepers := &serve.API{
-		Workspaces: workspaces,
-		Runs:       jobs.Runs{Objects: objects, Writer: writer},
-		Renewals:   c.renewals,
-		Callers:    jobs.NewCallers(live, writer),
-		Store:      c.blobs,
-		Limits:     limits,
-		Clock:      time.Now,
-	}
+	keepers := c.keepers(jobs.NewCallers(live, writer))
+	workspaces, _ := c.stored()
 	persons := &people.API{
 		Workspaces: workspaces,
 		Store:      c.blobs,
@@ -40,15 +28,24 @@ func (c *controller) handler() http.Handler {
 		Rights:     aggregation.Rights{Client: writer},
 		Objects:    aggregation.Objects{Reader: live},
 		Journal:    aggregation.Journal{Events: c.manager.GetEventRecorder(name)},
-		Limits:     limits,
+		Limits:     keepers.Limits,
 		Clock:      time.Now,
 		Poll:       poll,
+	}
+	if c.nodeAddress != "" {
+		persons.Tokens = tokens{c.nodes}
 	}
 	mux := http.NewServeMux()
 	mux.Handle(runner.Path, keepers.Handler())
 	mux.Handle("/apis/", persons.Handler())
 	mux.Handle("/apis", persons.Handler())
 	return mux
+}
+
+// stored returns the JobWorkspaces and JobRuns of the cluster.
+func (c *controller) stored() (jobs.Workspaces, jobs.Runs) {
+	objects := jobs.Objects{Cache: c.manager.GetCache(), Live: c.manager.GetAPIReader()}
+	return jobs.Workspaces{Objects: objects, Writer: c.manager.GetClient()}, jobs.Runs{Objects: objects, Writer: c.manager.GetClient()}
 }
 
 // api is the server of the jobs API.

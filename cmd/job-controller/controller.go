@@ -35,6 +35,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/approval"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/collection"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/node"
 )
 
 // name is that of the Deployment, of the Service and of the Lease.
@@ -52,6 +53,7 @@ type controller struct {
 	// executor carries out attempts, and renewals are the signs of life of their claimants.
 	executor *kubejob.Jobs
 	renewals signs
+	nodes    *node.Server
 }
 
 func newController(ctx context.Context, cfg *rest.Config, s settings) (*controller, error) {
@@ -82,8 +84,9 @@ func newController(ctx context.Context, cfg *rest.Config, s settings) (*controll
 		Reader: c.manager.GetAPIReader(), Writer: c.manager.GetClient(), Trust: c.trust.Bundle,
 		Runner: kubejob.Runner{Image: s.runnerImage, PullPolicy: corev1.PullIfNotPresent, Address: s.address},
 	}
+	c.nodes = c.newNodes()
 	c.renewals = signs{jobs.Renewals{Live: c.manager.GetAPIReader(), Writer: c.manager.GetClient(), Namespace: s.namespace}}
-	err = errors.Join(c.addReconciler(), c.addApprovals(), c.addBuilder(),
+	err = errors.Join(c.addReconciler(), c.addApprovals(), c.addBuilder(), c.addNodes(ctx),
 		c.manager.Add(c.source), c.manager.Add(c.trust), c.manager.Add(c.server()),
 		c.manager.Add(manager.RunnableFunc(c.shrink)),
 		c.manager.Add(every(sweepEvery, func(ctx context.Context) error { return c.renewals.Sweep(ctx, time.Now()) })),
@@ -99,9 +102,10 @@ func newController(ctx context.Context, cfg *rest.Config, s settings) (*controll
 // addReconciler adds what keeps JobWorkspaces and JobRuns.
 func (c *controller) addReconciler() error {
 	begun := time.Now()
+	carrying := &node.Dispatcher{Cluster: c.executor, Nodes: c.nodes.Nodes, Offers: c.nodes.Offers, Clock: time.Now}
 	r := &job.Reconciler{
 		Ready: c.ready, Most: c.most,
-		Client: c.manager.GetClient(), Reader: c.manager.GetAPIReader(), Executor: c.executor, Store: c.blobs, Signs: c.renewals,
+		Client: c.manager.GetClient(), Reader: c.manager.GetAPIReader(), Executor: carrying, Store: c.blobs, Signs: c.renewals,
 		Events: c.manager.GetEventRecorder(name), Now: time.Now, Clock: func() time.Duration { return time.Since(begun) }, Home: c.namespace,
 	}
 	return r.SetupWithManager(c.manager)
@@ -165,10 +169,14 @@ func (c *controller) newManager(cfg *rest.Config) (manager.Manager, error) {
 	if err := errors.Join(clientscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
 		return nil, fmt.Errorf("cannot register kinds: %w", err)
 	}
+	offers, err := offered(c.namespace)
+	if err != nil {
+		return nil, err
+	}
 	uncached := []client.Object{&corev1.Pod{}, &corev1.Secret{}, &corev1.Event{}, &corev1.Namespace{}, &batchv1.Job{}, &coordinationv1.Lease{}}
 	m, err := ctrl.NewManager(cfg, manager.Options{
 		Scheme:                        scheme,
-		Cache:                         cache.Options{DefaultTransform: job.Cached},
+		Cache:                         cache.Options{DefaultTransform: job.Cached, ByObject: offers},
 		Client:                        client.Options{Cache: &client.CacheOptions{DisableFor: uncached}},
 		Metrics:                       server.Options{BindAddress: fmt.Sprintf(":%d", c.healthPort), ExtraHandlers: c.health()},
 		LeaderElection:                c.leaderElect,
@@ -219,7 +227,7 @@ func every(period time.Duration, do func(ctx context.Context) error) manager.Run
 func (c *controller) server() manager.Runnable {
 	return &api{http.Server{
 		Addr: fmt.Sprintf(":%d", c.port), Handler: c.handler(),
-		ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
+		ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: maxHead,
 		// The API server has a certificate, which aggregation.FrontProxy verifies; keepers have none.
 		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS13, GetCertificate: c.source.GetCertificate, ClientAuth: tls.RequestClientCert},
 	}}

@@ -56,9 +56,11 @@ func apiServer(t *testing.T, release string, replicas int32, defined bool) *rest
 		"/version": version.Info{GitVersion: release},
 		"/api":     metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions", APIVersion: "v1"}},
 		"/apis": metav1.APIGroupList{
-			TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}, Groups: []metav1.APIGroup{group("apps", "v1"), group(own.Group, own.Version)},
+			TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"},
+			Groups:   []metav1.APIGroup{group("apps", "v1"), group("coordination.k8s.io", "v1"), group(own.Group, own.Version)},
 		},
-		"/apis/apps/v1": list("apps/v1", map[string]string{"Deployment": "deployments"}),
+		"/apis/coordination.k8s.io/v1": list("coordination.k8s.io/v1", map[string]string{"Lease": "leases"}),
+		"/apis/apps/v1":                list("apps/v1", map[string]string{"Deployment": "deployments"}),
 		"/apis/" + own.String(): list(own.String(), map[string]string{
 			"JobTemplate": "jobtemplates", "JobWorkspace": "jobworkspaces", "JobRun": "jobruns", "JobApproval": "jobapprovals",
 		}),

@@ -56,6 +56,7 @@ type settings struct {
 	serving
 	store
 	building
+	remote
 }
 
 // building are the flags of the builder of templates.
@@ -123,6 +124,7 @@ func (s *settings) define(flags *flag.FlagSet) {
 	s.serving.define(flags)
 	s.store.define(flags)
 	s.building.define(flags)
+	s.remote.define(flags)
 }
 
 // define adds the flags.
@@ -156,7 +158,7 @@ func (s *settings) check() error {
 	case (s.certFile == "") != (s.keyFile == ""):
 		return errors.New("-tlsCertFile and -tlsKeyFile go together: set both, or none for Orcon's own authority")
 	}
-	return s.store.check()
+	return errors.Join(s.store.check(), s.remote.check())
 }
 
 func start(ctx context.Context, s settings) error {

@@ -85,7 +85,7 @@ func TestShippedDeployment(t *testing.T) {
 	for _, p := range pod.Containers[0].Ports {
 		ports[p.Name] = int(p.ContainerPort)
 	}
-	assert.Equal(t, map[string]int{"jobs": s.port, "health": s.healthPort}, ports)
+	assert.Equal(t, map[string]int{"jobs": s.port, "nodes": s.nodePort, "health": s.healthPort}, ports)
 	assert.Contains(t, pod.Containers[0].Args, "-runnerImage=$("+pod.Containers[0].Env[0].Name+")")
 }
 

@@ -1,5 +1,6 @@
 // Command job-runner carries out one run of a template. Its two parts are containers of one pod: the keeper, which keeps
-// the state and alone has the run's token, and the shim, which starts the template.
+// the state and alone has the run's token, and the shim, which starts the template. On a machine outside of the cluster it
+// is the agent, which has the keepers of all runs there.
 //
 // What must not come in: decisions and loops; they are controller/keeper's.
 package main
@@ -35,9 +36,14 @@ Usage:
   job-runner unpack FOLDER                       copy /work of the image to FOLDER/work, and its
                                                  users to FOLDER/passwd and FOLDER/group, with the
                                                  one that the template runs as
+  job-runner agent [flags]                       carry out the runs that are offered to this
+                                                 machine, a RunNode, by its Docker engine
   job-runner version                             print the version
 
-The controller writes these command lines into the pod of a run.
+The controller writes these command lines into the pod of a run; that of the agent is for a machine
+outside of the cluster:
+
+  job-runner agent --join /etc/orcon/token
 
 Exit codes:
   0 to 63  of the template (shim), or 0 for a run whose end is recorded (keeper)
@@ -49,7 +55,7 @@ Exit codes:
            reason, or no keeper was there (shim)
   128 + N  signal N ended the template
 
-See job-runner keeper --help and job-runner shim --help for the flags.
+See job-runner keeper --help, shim --help and agent --help for the flags.
 `
 
 func main() {
@@ -65,13 +71,15 @@ func main() {
 func run(ctx context.Context, args []string, out io.Writer) (int, error) {
 	_ = flag.Set("logtostderr", "true") // glog's
 	if len(args) == 0 {
-		return contract.Misused, errors.New("a command is missing: use keeper, shim, install, unpack or version; see job-runner --help")
+		return contract.Misused, errors.New("a command is missing: use keeper, shim, agent, install, unpack or version; see job-runner --help")
 	}
 	switch command := args[0]; command {
 	case "keeper":
 		return runKeeper(ctx, args[1:], out)
 	case "shim":
 		return runShim(ctx, args[1:], out)
+	case "agent":
+		return runAgent(ctx, args[1:], out)
 	case "install":
 		return runInstall(args[1:])
 	case "unpack":
@@ -83,8 +91,8 @@ func run(ctx context.Context, args []string, out io.Writer) (int, error) {
 		_, err := fmt.Fprint(out, usage)
 		return contract.Success, err
 	default:
-		cure := "use keeper, shim, install, unpack or version"
-		if near := spelling.Nearest(command, []string{"keeper", "shim", "install", "unpack", "version"}); near != "" {
+		cure := "use keeper, shim, agent, install, unpack or version"
+		if near := spelling.Nearest(command, []string{"keeper", "shim", "agent", "install", "unpack", "version"}); near != "" {
 			cure = fmt.Sprintf("did you mean %q?", near)
 		}
 		return contract.Misused, fmt.Errorf("unknown command %q: %s", command, cure)

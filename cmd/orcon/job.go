@@ -37,7 +37,7 @@ A JobWorkspace or JobRun is named NAME, in the namespace of -n, or NAMESPACE/NAM
 	}
 	c.SuggestionsMinimumDistance = 2
 	c.AddCommand(newJobRun(), newJobRuns(), newJobLogs(), newJobCancel(), newJobPlan(), newJobApprove(),
-		newJobUnlock(), newJobState(), newJobTemplate())
+		newJobUnlock(), newJobState(), newJobTemplate(), newJobNode())
 	return c
 }
 
@@ -116,17 +116,23 @@ func (t jobTarget) read(c *cobra.Command, kind, cure string, into client.Object)
 // request begins a request of the people's API about the object; one that lasts has no time limit.
 func (t jobTarget) request(verb, resource, subresource string, lasts bool) (*rest.Request, error) {
 	config := rest.CopyConfig(t.config)
-	scheme := runtime.NewScheme()
-	metav1.AddToGroupVersion(scheme, v1alpha1.GroupVersion)
-	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
 	if lasts {
 		config.Timeout = 0
 	}
+	return peopleRequest(config, verb, people.Path(t.namespace, resource, t.name, subresource))
+}
+
+// peopleRequest begins a request of the people's API.
+func peopleRequest(config *rest.Config, verb, path string) (*rest.Request, error) {
+	config = rest.CopyConfig(config)
+	scheme := runtime.NewScheme()
+	metav1.AddToGroupVersion(scheme, v1alpha1.GroupVersion)
+	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
 	api, err := rest.UnversionedRESTClientFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("cannot reach the cluster: %w", err)
 	}
-	return api.Verb(verb).AbsPath(people.Path(t.namespace, resource, t.name, subresource)), nil
+	return api.Verb(verb).AbsPath(path), nil
 }
 
 // answer reads the answer of the people's API.

@@ -128,6 +128,7 @@ func (l freezing) fresh(ctx context.Context, action string) (run.Input, error) {
 	if err != nil {
 		return run.Input{}, fmt.Errorf("%w: correct JobWorkspace %s, then create another JobRun", err, l.name.Name)
 	}
+	input.Target = convert.ToTarget(l.o.Spec.Target)
 	return input, nil
 }
 

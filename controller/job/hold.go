@@ -93,7 +93,7 @@ func (l holding) begin(ctx context.Context, e *execution, sight executor.Sight) 
 			return err
 		}
 		return l.write(ctx, next, "withdraw "+lock.Run.String())
-	case sight.Over:
+	case sight.Over || sight.Silent:
 		return l.replace(ctx, e)
 	case !sight.Made:
 		l.start(ctx, e)

@@ -86,6 +86,24 @@ func TestReplace(t *testing.T) {
 	assert.Contains(t, w.of("one"), "CannotStart: ImagePullBackOff: manifest unknown: correct it, or `orcon job cancel one`")
 }
 
+// An attempt that has not claimed, and whose node does not answer, is given to another one; of one that has claimed its
+// renewals tell (JOBS.md J13).
+func TestSilentNode(t *testing.T) {
+	w, r := started(t, false)
+	w.current().Silent, w.current().Obstacle = true, "RunNode lab does not answer"
+	w.pass(r, 0)
+	assert.Contains(t, w.of("one"), "Stalled CannotStart: RunNode lab does not answer: correct it")
+	w.pass(r, 5*time.Second)
+	assert.Equal(t, int32(2), w.workspace().State.Lock.Attempt)
+	assert.Len(t, w.pods, 1, "the first one is removed")
+
+	w, r = started(t, true)
+	w.current().Silent = true
+	w.pass(r, time.Second)
+	assert.Contains(t, w.of("one"), "Reconciling Running")
+	assert.Equal(t, int32(1), w.workspace().State.Lock.Attempt)
+}
+
 // A claim that only the store knows is completed: the pod may run its process already (JOBS.md J10).
 func TestCompletedClaim(t *testing.T) {
 	w, r := started(t, false)

@@ -12,7 +12,7 @@ import (
 
 // kubectl shows the age of a date: one that is to come reads <invalid>.
 func TestDateColumnsShowThePast(t *testing.T) {
-	past := []string{".metadata.creationTimestamp", ".status.holdTime", ".state.end.time"}
+	past := []string{".metadata.creationTimestamp", ".status.holdTime", ".state.end.time", ".status.seen"}
 	files, err := filepath.Glob(filepath.Join(repository, "deployment/crd/orcon.tengu.io_*.yaml"))
 	require.NoError(t, err)
 	require.NotEmpty(t, files)

@@ -20,7 +20,7 @@ func TestStateOfRunsIsProtected(t *testing.T) {
 	var kinds, stateful []string
 	for _, crd := range kustomize(t, filepath.Join(repository, "deployment/crd")) {
 		plural, _ := unstructuredString(crd.Object, "spec", "names", "plural")
-		if !strings.HasPrefix(plural, "job") {
+		if !strings.HasPrefix(plural, "job") && plural != people.Nodes {
 			continue
 		}
 		kinds = append(kinds, plural)
@@ -70,6 +70,7 @@ func TestStateOfRunsIsProtected(t *testing.T) {
 		"orcon-job-edit jobtemplateversions": "delete",
 		"orcon-job-edit jobworkspaces":       write,
 		"orcon-job-edit jobruns":             write,
+		"orcon-job-nodes runnodes":           "get list watch " + write,
 	}, given)
 	assert.Len(t, kinds, 6, "each kind has a reader")
 }
@@ -96,5 +97,6 @@ func TestRightsOfThePeoplesAPI(t *testing.T) {
 		"orcon-job-edit " + people.Workspaces + "/" + people.Archives:  {"get", "update"},
 		"orcon-job-edit " + people.Workspaces + "/" + people.Decisions: {"create"},
 		"orcon-job-edit " + people.Templates + "/" + people.Contents:   {"update"},
+		"orcon-job-nodes " + people.Nodes + "/" + people.Tokens:        {"create"},
 	}, given)
 }

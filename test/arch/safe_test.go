@@ -214,7 +214,7 @@ func assertLeast(t *testing.T, rules []rbacv1.PolicyRule, everywhere bool) {
 			assert.Equal(t, secrets.ContentSecrets(), rule.ResourceNames, "Secrets are Orcon's own only: %v", rule)
 			assert.Equal(t, []string{"get", "create", "patch", "update"}, rule.Verbs, "%v", rule)
 		case secret:
-			assert.Subset(t, []string{"orcon-ca", "orcon-webhook-tls", "job-controller-keys"}, rule.ResourceNames, "%v", rule)
+			assert.Subset(t, []string{"orcon-ca", "orcon-webhook-tls", "job-controller-keys", "job-node-authority"}, rule.ResourceNames, "%v", rule)
 			require.NotEmpty(t, rule.ResourceNames, "%v", rule)
 		}
 		switch copied := application.StaleCopies(); {

@@ -14,6 +14,7 @@ func excused() map[string]string {
 		"job-controller patch pods":                                            "a run that goes on while the authority is replaced",
 		"job-controller update jobruns/status.orcon.tengu.io":                  "policy orcon-job-state lets only those write states who have it",
 		"job-controller update jobworkspaces/status.orcon.tengu.io":            "policy orcon-job-state lets only those write states who have it",
+		"job-controller update runnodes/status.orcon.tengu.io":                 "policy orcon-job-state lets only those write states who have it",
 		"relations-controller patch events.events.k8s.io":                      "an Event that repeats is counted",
 		"relations-controller delete relatedsecrets.orcon.tengu.io":            "a secret that its owner removes, with the same role in TestControllerKeepsSecrets",
 		"relations-controller update databags/status.orcon.tengu.io":           "a databag that cannot be read, with the same role in TestControllerGoesOnBesideTheUnreadable",

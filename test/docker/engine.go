@@ -23,6 +23,7 @@ mount -t proc proc /proc
 umount -l /sys/fs/cgroup/unified 2>/dev/null || true
 mount -t tmpfs tmpfs /run
 ip link set lo up
+ORCON_TEST_RELAY="$5" "$4" &
 exec dockerd --data-root "$1/data" --exec-root /run/docker --pidfile /run/docker.pid --host "unix://$1/docker.sock" --group "$2" \
   --iptables=false --ip6tables=false --cgroup-parent "$3" --log-level warn`
 
@@ -53,9 +54,14 @@ func (e *engine) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer log.Close()         //nolint:errcheck // the engine has it
+	defer log.Close() //nolint:errcheck // the engine has it
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
 	_ = os.Remove(e.socket()) // of an engine that was killed
-	e.cmd = exec.Command("/bin/sh", "-ec", script, "engine", e.folder, strconv.Itoa(e.group), "/"+cgroups(os.Getpid()))
+	e.cmd = exec.Command("/bin/sh", "-ec", script, "engine", e.folder, strconv.Itoa(e.group), "/"+cgroups(os.Getpid()),
+		program, socketOfRegistry(os.Getpid()))
 	e.cmd.Stdout, e.cmd.Stderr = log, log
 	e.cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWNET | syscall.CLONE_NEWPID | syscall.CLONE_NEWUTS, Pdeathsig: syscall.SIGKILL,

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"sync"
 	"syscall"
@@ -24,6 +25,10 @@ const (
 
 // Main runs tests as a user, who may call the engine, and returns their exit code. Prepare makes what they need in a folder.
 func Main(m *testing.M, user int, prepare func(folder string) error) int {
+	if socket := os.Getenv(variableRelay); socket != "" {
+		fmt.Fprintln(os.Stderr, relay(socket))
+		return 1
+	}
 	if os.Getenv(variableFolder) != "" {
 		return m.Run()
 	}
@@ -54,7 +59,8 @@ func beside(user int, prepare func(folder string) error) (code int, err error) {
 	defer os.RemoveAll(folder) //nolint:errcheck // of a test
 	sweep(os.Getpid())
 	own := own(os.Getpid())
-	err = errors.Join(os.Chmod(folder, 0o711), os.Mkdir(own, 0o700), os.Chown(own, user, user), prepare(folder))
+	audit := filepath.Join(own, "audit")
+	err = errors.Join(os.Chmod(folder, 0o711), os.MkdirAll(audit, 0o700), os.Chown(own, user, user), os.Chown(audit, user, user), prepare(folder))
 	if err != nil {
 		return 1, err
 	}
@@ -79,7 +85,11 @@ func (e *engine) test(user int) (code int, err error) {
 		return 1, err
 	}
 	c := exec.Command("/proc/self/exe", os.Args[1:]...)
+	audit := filepath.Join(own(os.Getpid()), "audit")
 	c.Env = append(os.Environ(), variableFolder+"="+e.folder, "TMPDIR="+own(os.Getpid()), "HOME=/")
+	if os.Getenv(variableAudit) != "" {
+		c.Env = append(c.Env, variableAudit+"="+audit)
+	}
 	c.Stdout, c.Stderr, c.ExtraFiles = os.Stdout, os.Stderr, []*os.File{to, from}
 	c.SysProcAttr = &syscall.SysProcAttr{
 		Credential: &syscall.Credential{Uid: uint32(user), Gid: uint32(user)}, Pdeathsig: syscall.SIGKILL,
@@ -98,11 +108,22 @@ func (e *engine) test(user int) (code int, err error) {
 		}
 		fmt.Fprintln(answer)
 	}
-	err = c.Wait()
+	err = errors.Join(c.Wait(), keep(audit, os.Getenv(variableAudit)))
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return exit.ExitCode(), nil
 	}
 	return 0, err
+}
+
+// variableAudit names the folder where audit logs of clusters are kept; unset for none.
+const variableAudit = "ORCON_AUDIT"
+
+// keep copies the audit logs of the tests, whose user may not write that folder.
+func keep(from, to string) error {
+	if to == "" {
+		return nil
+	}
+	return os.CopyFS(to, os.DirFS(from))
 }
 
 // Folder returns the folder of the engine, with what was prepared.

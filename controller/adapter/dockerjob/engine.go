@@ -99,6 +99,7 @@ func (e *Engine) begin(f Mounts, a executor.Attempt) {
 	}
 	t := &task{engine: e, folder: f, attempt: a, terminate: make(chan struct{})}
 	if f.there(removedName) {
+		t.removed = true
 		close(t.terminate)
 	}
 	e.tasks[a.Name] = t
@@ -141,12 +142,13 @@ func (e *Engine) Remove(_ context.Context, n executor.Name) error {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
 	t := e.tasks[n]
-	if t == nil || t.folder.there(removedName) {
+	if t == nil || t.removed { // the mark goes before the folder does
 		return nil
 	}
 	if err := t.folder.mark(removedName); err != nil {
 		return cannot("remove", n, err)
 	}
+	t.removed = true
 	close(t.terminate)
 	return nil
 }

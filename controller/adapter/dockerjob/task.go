@@ -24,6 +24,8 @@ type task struct {
 	attempt executor.Attempt
 	// terminate is closed when the attempt is removed.
 	terminate chan struct{}
+	// removed reports that terminate is closed; the engine's mutex guards it.
+	removed bool
 
 	mutex sync.Mutex
 	// trouble is why the container does not start.

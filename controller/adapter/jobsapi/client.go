@@ -25,7 +25,8 @@ type Client struct {
 	Address string
 	// Run is the UID of the Run.
 	Run string
-	// TokenFile is read for each request: the kubelet replaces it before it expires.
+	// TokenFile is read for each request: the kubelet replaces it before it expires. It is "" where the connection's
+	// certificate identifies the caller.
 	TokenFile string
 	HTTP      *http.Client
 	// Clock numbers renewals: it must not go back when the keeper is started again.
@@ -65,11 +66,9 @@ func (c *Client) send(ctx context.Context, method, path string, body io.Reader, 
 	if err != nil {
 		return nil, fmt.Errorf("cannot reach the jobs API: %w: check its address", err)
 	}
-	token, err := os.ReadFile(filepath.Clean(c.TokenFile))
-	if err != nil {
-		return nil, fmt.Errorf("cannot read the token of the run: %w", err)
+	if err := c.identify(r); err != nil {
+		return nil, err
 	}
-	r.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
 	with(r)
 	answer, err := c.HTTP.Do(r)
 	if err != nil {
@@ -80,6 +79,19 @@ func (c *Client) send(ctx context.Context, method, path string, body io.Reader, 
 	}
 	defer answer.Body.Close() //nolint:errcheck // only its error counts
 	return nil, refusal(answer)
+}
+
+// identify adds the token to a request.
+func (c *Client) identify(r *http.Request) error {
+	if c.TokenFile == "" {
+		return nil
+	}
+	token, err := os.ReadFile(filepath.Clean(c.TokenFile))
+	if err != nil {
+		return fmt.Errorf("cannot read the token of the run: %w", err)
+	}
+	r.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
+	return nil
 }
 
 // refusal returns the error that an answer reports.

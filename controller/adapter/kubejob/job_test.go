@@ -31,7 +31,7 @@ func attempt() executor.Attempt {
 			Entrypoint: []string{"/bin/sh", "-ec"}, Args: []string{"tofu apply -var=$(whoami)"},
 			Env:          map[string]string{"TF_LOG": "INFO", "PRICE": "$(ORCON_RUN) $$", "HOME": "/root"},
 			Files:        run.Files{Exclude: []string{".terraform", "*.$(tmp)"}},
-			Confidential: run.Confidential{Secrets: []run.SecretFile{{Name: "known_hosts", Secret: "ssh", Key: "hosts"}}},
+			Surroundings: run.Surroundings{Confidential: run.Confidential{Secrets: []run.SecretFile{{Name: "known_hosts", Secret: "ssh", Key: "hosts"}}}},
 		},
 		Hold:     10 * time.Minute,
 		Timing:   job.Timing{Lost: time.Minute, Grace: 90*time.Second + time.Millisecond},

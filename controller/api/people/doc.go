@@ -8,6 +8,10 @@
 //	POST  jobworkspaces/NAME/decision   Decision → State
 //	PUT   jobtemplates/NAME/content     files as zip, or as tar with or without gzip → PushedContent
 //
+// One lies below the group itself:
+//
+//	POST  runnodes/NAME/token           nothing → NodeToken
+//
 // An answer that is not 2xx is a Status of Kubernetes, whose message has the reason and the cure.
 //
 // What must not come in: rules, and who may do what.

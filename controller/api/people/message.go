@@ -27,12 +27,19 @@ const (
 	PastRuns  = "runs"
 	Templates = "jobtemplates"
 	Contents  = "content"
+	Nodes     = "runnodes"
+	Tokens    = "token"
 )
 
 // Path returns the path of a subresource of an object.
 func Path(namespace, resource, name, subresource string) string {
 	return fmt.Sprintf("/apis/%s/%s/namespaces/%s/%s/%s/%s", Group, Version,
 		url.PathEscape(namespace), resource, url.PathEscape(name), subresource)
+}
+
+// ClusterPath returns the path of a subresource of an object that has no namespace.
+func ClusterPath(resource, name, subresource string) string {
+	return fmt.Sprintf("/apis/%s/%s/%s/%s/%s", Group, Version, resource, url.PathEscape(name), subresource)
 }
 
 // The parameters of a query.
@@ -97,6 +104,13 @@ type Reach struct {
 type Size struct {
 	Key   string `json:"key"`
 	Bytes int64  `json:"bytes"`
+}
+
+// NodeToken lets a machine join as a RunNode, once.
+type NodeToken struct {
+	metav1.TypeMeta `json:",inline"`
+
+	Token string `json:"token"`
 }
 
 // Decision is a person's decision about a JobWorkspace.

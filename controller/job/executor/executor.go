@@ -74,4 +74,6 @@ type Sight struct {
 	Claimant string
 	// Over reports that neither process nor keeper exists any more, and none will come.
 	Over bool
+	// Silent reports that what should carry it out does not answer: an attempt that has not claimed is given to another.
+	Silent bool
 }

@@ -23,7 +23,9 @@ type API struct {
 	Rights     Rights
 	Objects    Objects
 	Journal    Journal
-	Limits     serve.Limits
+	// Tokens makes tokens of RunNodes; nil where none are served.
+	Tokens Tokens
+	Limits serve.Limits
 	// Clock returns the time for messages and orphans.
 	Clock func() time.Time
 	// Poll is the time between two looks for more of a log that is followed.
@@ -55,6 +57,8 @@ func (a *API) Handler() http.Handler {
 		path := fmt.Sprintf("/apis/%s/%s/namespaces/{namespace}/%s/{name}/%s", people.Group, people.Version, one.resource, one.subresource)
 		mux.Handle(one.method+" "+path, a.permitted(Access{Verb: one.verb, Resource: one.resource, Subresource: one.subresource}, one.answer))
 	}
+	mux.Handle("POST "+fmt.Sprintf("/apis/%s/%s/%s/{name}/%s", people.Group, people.Version, people.Nodes, people.Tokens),
+		a.permitted(Access{Verb: "create", Resource: people.Nodes, Subresource: people.Tokens}, minting(a.Tokens)))
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		refuse(w, fmt.Errorf("cannot %s %s: %w", r.Method, r.URL.Path, errNoPath))
 	})

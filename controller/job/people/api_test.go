@@ -368,13 +368,14 @@ func TestDiscovery(t *testing.T) {
 	assert.Equal(t, "APIResourceList", list.Kind)
 	verbs := map[string]string{}
 	for _, one := range list.APIResources {
-		assert.True(t, one.Namespaced)
+		assert.Equal(t, one.Name != "runnodes/token", one.Namespaced)
 		assert.NotEmpty(t, one.Kind)
 		verbs[one.Name] = strings.Join(one.Verbs, " ")
 	}
 	assert.Equal(t, map[string]string{
 		"jobruns/log": "get", "jobruns/plan": "get", "jobworkspaces/runs": "get", "jobworkspaces/state": "get update", "jobworkspaces/decision": "create",
 		"jobtemplates/content": "update",
+		"runnodes/token": "create",
 	}, verbs)
 	code, _ := b.send(t, request{path: "/openapi/v2"})
 	assert.Equal(t, http.StatusNotFound, code, "the API server takes it for an API without schemas")

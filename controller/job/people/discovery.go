@@ -33,7 +33,14 @@ func discovery() map[string]any {
 				resource(people.Workspaces, people.Archives, "JobWorkspaceState", "get", "update"),
 				resource(people.Workspaces, people.Decisions, "JobWorkspaceDecision", "create"),
 				resource(people.Templates, people.Contents, "JobTemplateContent", "update"),
+				ofCluster(resource(people.Nodes, people.Tokens, "RunNodeToken", "create")),
 			},
 		},
 	}
+}
+
+// ofCluster returns a resource without namespaces.
+func ofCluster(r metav1.APIResource) metav1.APIResource {
+	r.Namespaced = false
+	return r
 }

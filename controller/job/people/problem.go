@@ -10,6 +10,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/archive/state"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/node"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
 )
 
@@ -41,6 +42,8 @@ var refusals = []refusal{
 	{workspace.ErrHeld, http.StatusConflict, metav1.StatusReasonConflict},
 	{workspace.ErrWaits, http.StatusConflict, metav1.StatusReasonConflict},
 	{workspace.ErrAhead, http.StatusConflict, metav1.StatusReasonConflict},
+	{node.ErrRevoked, http.StatusConflict, metav1.StatusReasonConflict},
+	{errNoNodes, http.StatusNotImplemented, metav1.StatusReasonMethodNotAllowed},
 }
 
 // refuse writes an error as the answer.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/node"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/tooltype"
 )
 
@@ -26,7 +27,7 @@ type Input struct {
 	Parameters map[string]any    `json:"parameters"`
 	Env        map[string]string `json:"env"`
 	Files
-	Confidential
+	Surroundings
 	Steps
 }
 
@@ -55,6 +56,13 @@ type Files struct {
 	Rescue  []string `json:"rescue"`
 	// RestoreLogs has the log files of the last run restored.
 	RestoreLogs bool `json:"restoreLogs,omitempty"`
+}
+
+// Surroundings are where a run is carried out, and what it finds there.
+type Surroundings struct {
+	Confidential
+	// Target is the node that carries the Run out; the zero value is the cluster.
+	Target node.Selection `json:"target,omitzero"`
 }
 
 // Destroy is the name of the action that removes what a Workspace has made.

@@ -113,7 +113,7 @@ func (t TemplateVersion) Freeze(action string, parameters map[string]any, secret
 		Type: t.Type, Action: action, Safety: t.Safety, Artifact: Artifact{Image: t.Image, Content: t.Content},
 		Entrypoint: a.Entrypoint, Args: a.Args, Contract: t.Contract,
 		Parameters: values, Env: t.Env, Steps: Steps{Destroy: t.Actions[Destroy], Planned: t.Actions[Planned(action)]},
-		Confidential: Confidential{secrets, t.SensitiveOutputs},
+		Surroundings: Surroundings{Confidential: Confidential{secrets, t.SensitiveOutputs}},
 		Files: Files{
 			Exclude: with(t.Exclude, t.Type.Exclude()), Rescue: with(t.Rescue, t.Type.Rescue()), RestoreLogs: t.RestoreLogs,
 		},

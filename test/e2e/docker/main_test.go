@@ -25,22 +25,35 @@ func TestMain(m *testing.M) {
 
 // The files that are prepared.
 const (
-	programName = "job-runner"
-	imageName   = "conformance.tar"
+	programName    = "job-runner"
+	controllerName = "job-controller"
+	orconName      = "orcon"
+	imageName      = "conformance.tar"
 )
 
-// prepare builds the runner and the image of conformance.
+// prepare builds the programs and the image of conformance.
 func prepare(folder string) error {
 	root, err := controlplane.Root()
 	if err != nil {
 		return err
 	}
-	builder := filepath.Join(root, "build", "builder")
-	for _, args := range [][]string{{"build", programName}, {"conformance", "--tarball", filepath.Join(folder, imageName)}} {
-		if out, err := exec.Command(builder, args...).CombinedOutput(); err != nil {
+	build := func(args ...string) error {
+		if out, err := exec.Command(filepath.Join(root, "build", "builder"), args...).CombinedOutput(); err != nil {
 			return fmt.Errorf("cannot build: %w: %s", err, out)
 		}
+		return nil
 	}
-	text, err := os.ReadFile(filepath.Join(root, "bin", programName))
-	return errors.Join(err, os.WriteFile(filepath.Join(folder, programName), text, 0o755))
+	if err := build("conformance", "--tarball", filepath.Join(folder, imageName)); err != nil {
+		return err
+	}
+	for _, name := range []string{programName, controllerName, orconName} {
+		if err := build("build", name); err != nil {
+			return err
+		}
+		text, err := os.ReadFile(filepath.Join(root, "bin", name))
+		if err = errors.Join(err, os.WriteFile(filepath.Join(folder, name), text, 0o755)); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -31,6 +31,10 @@ func (r Rights) Permit(ctx context.Context, p people.Person, a people.Access) er
 	if err := r.Client.Create(ctx, review); err != nil {
 		return fmt.Errorf("cannot find out what %s may do: %w", p.Name, err)
 	}
+	if !review.Status.Allowed && a.Namespace == "" {
+		return fmt.Errorf("%w: %s may not %s %s/%s of API group %s: an administrator may bind ClusterRole orcon-job-nodes",
+			people.ErrForbidden, p.Name, a.Verb, a.Resource, a.Subresource, wire.Group)
+	}
 	if !review.Status.Allowed {
 		return fmt.Errorf("%w: %s may not %s %s/%s of API group %s in namespace %s: an administrator may bind ClusterRole orcon-job-edit, or "+
 			"orcon-job-view for logs", people.ErrForbidden, p.Name, a.Verb, a.Resource, a.Subresource, wire.Group, a.Namespace)

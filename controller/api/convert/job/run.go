@@ -119,9 +119,11 @@ func ToInput(o *v1alpha1.JobRun) (run.Input, bool, error) {
 	input := run.Input{
 		Type: kind, Action: i.Action, Safety: safety, Artifact: run.Artifact{Image: i.Image, Content: i.Content},
 		Entrypoint: some(i.Entrypoint), Args: some(i.Args), Contract: i.Contract, Parameters: parameters, Env: env,
-		Files:        run.Files{Exclude: some(i.Exclude), Rescue: some(i.Rescue), RestoreLogs: restores(i.Logs)},
-		Confidential: run.Confidential{Secrets: ToSecrets(i.Secrets), SensitiveOutputs: i.SensitiveOutputs},
-		Steps:        run.Steps{Plan: i.Plan},
+		Files: run.Files{Exclude: some(i.Exclude), Rescue: some(i.Rescue), RestoreLogs: restores(i.Logs)},
+		Surroundings: run.Surroundings{
+			Confidential: run.Confidential{Secrets: ToSecrets(i.Secrets), SensitiveOutputs: i.SensitiveOutputs}, Target: ToTarget(i.Target),
+		},
+		Steps: run.Steps{Plan: i.Plan},
 	}
 	if i.Planned != nil {
 		input.Planned = run.Action{Entrypoint: some(i.Planned.Entrypoint), Args: some(i.Planned.Args)}
@@ -152,7 +154,7 @@ func SetInput(o *v1alpha1.JobRun, i run.Input) error {
 		Type: forWord(i.Type, types), Action: i.Action, Safety: forWord(i.Safety, safeties), Image: i.Image, Content: i.Content,
 		Contract: i.Contract, Entrypoint: some(i.Entrypoint), Args: some(i.Args), Env: forEnv(i.Env),
 		Exclude: some(i.Exclude), Rescue: some(i.Rescue), Parameters: &runtime.RawExtension{Raw: parameters}, Secrets: forSecrets(i.Secrets),
-		SensitiveOutputs: i.SensitiveOutputs, Plan: i.Plan,
+		SensitiveOutputs: i.SensitiveOutputs, Target: forTarget(i.Target), Plan: i.Plan,
 	}
 	if d := i.Planned; len(d.Entrypoint)+len(d.Args) > 0 {
 		frozen.Planned = &v1alpha1.JobCommand{Entrypoint: some(d.Entrypoint), Args: some(d.Args)}

@@ -15,7 +15,7 @@ var GroupVersion = schema.GroupVersion{Group: "orcon.tengu.io", Version: "v1alph
 func AddToScheme(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(GroupVersion,
 		&JobTemplateType{}, &JobTemplateTypeList{}, &JobTemplate{}, &JobTemplateList{}, &JobTemplateVersion{}, &JobTemplateVersionList{},
-		&JobWorkspace{}, &JobWorkspaceList{}, &JobRun{}, &JobRunList{}, &JobApproval{}, &JobApprovalList{})
+		&JobWorkspace{}, &JobWorkspaceList{}, &JobRun{}, &JobRunList{}, &JobApproval{}, &JobApprovalList{}, &RunNode{}, &RunNodeList{})
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil
 }

@@ -20,3 +20,6 @@ const Audience = "jobs.tengu.io"
 
 // LabelTemplate is the label of a JobTemplateVersion that names its JobTemplate.
 const LabelTemplate = "job.orcon.tengu.io/template"
+
+// LabelNode is the label of a Lease that offers an attempt, with the name of the RunNode.
+const LabelNode = "job.orcon.tengu.io/node"

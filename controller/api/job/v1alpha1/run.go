@@ -205,6 +205,9 @@ type JobInput struct {
 	// +kubebuilder:validation:MaxItems=128
 	// +kubebuilder:validation:items:MaxLength=128
 	SensitiveOutputs []string `json:"sensitiveOutputs,omitempty"`
+	// target is where the run is carried out; unset is the cluster.
+	// +optional
+	Target *JobTarget `json:"target,omitempty"`
 	// destroy is the command of action destroy, for the deletion of the JobWorkspace; unset if the template has none.
 	// +optional
 	Destroy *JobCommand `json:"destroy,omitempty"`

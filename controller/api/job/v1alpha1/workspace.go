@@ -79,6 +79,9 @@ type JobWorkspaceSpec struct {
 	// outputs names the relation that has the outputs of runs as its data; unset for none.
 	// +optional
 	Outputs *JobOutputs `json:"outputs,omitempty"`
+	// target is where runs are carried out; unset is the cluster.
+	// +optional
+	Target *JobTarget `json:"target,omitempty"`
 	// concurrency decides about a JobRun that is created while another one is queued or running: Queue (default) runs
 	// them in order of creation, Reject ends the new one at once, SupersedeQueued keeps only the newest that is queued.
 	// +optional
@@ -134,6 +137,30 @@ type JobWorkspaceSpec struct {
 	// +optional
 	// +kubebuilder:validation:Enum=Retain;Destroy
 	DeletionPolicy string `json:"deletionPolicy,omitempty"`
+}
+
+// JobTarget is where runs are carried out.
+type JobTarget struct {
+	// runNode has runs carried out by a machine outside of the cluster. It must permit this namespace, and gets no secrets.
+	// +required
+	RunNode JobNodeTarget `json:"runNode"`
+}
+
+// JobNodeTarget chooses a RunNode for each run.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.name) != has(self.labels)",message="use name or labels"
+type JobNodeTarget struct {
+	// name is the name of a RunNode; unset for one that labels choose.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Name string `json:"name,omitempty"`
+	// labels are those that a RunNode has, with their values: the one of them with the most room gets a run. Unset for one
+	// that is named.
+	// +optional
+	// +kubebuilder:validation:MinProperties=1
+	// +kubebuilder:validation:MaxProperties=16
+	Labels map[string]string `json:"labels,omitempty"`
 }
 
 // JobStatePolicy tells how states are stored.

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/golang/glog"
+	"github.com/moby/moby/client"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/archive/state"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/dockerjob"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/jobsapi"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/agent"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/executor"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/node"
+)
+
+// machine is the agent of a RunNode, and its flags.
+type machine struct {
+	folder, engine, join string
+	limits               dockerjob.Limits
+	// renew is the time between renewals of a run, longest the longest pause before a call is repeated.
+	renew, longest time.Duration
+	connection     *agent.Connection
+}
+
+// runAgent carries out what is offered to this machine until it is terminated. What runs then goes on, and is adopted by the
+// next agent.
+func runAgent(ctx context.Context, args []string, out io.Writer) (int, error) {
+	m := &machine{limits: dockerjob.DefaultLimits(), connection: &agent.Connection{Clock: time.Now}}
+	flags := flagsOf("agent", "", out)
+	m.define(flags)
+	if err := flags.Parse(args); err != nil {
+		return misused(err)
+	}
+	if flags.NArg() > 0 {
+		return contract.Misused, fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	}
+	terminated, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	if err := m.run(terminated); err != nil {
+		return contract.Refused, err
+	}
+	return contract.Success, nil
+}
+
+// define defines the flags.
+func (m *machine) define(flags *flag.FlagSet) {
+	flags.StringVar(&m.folder, "folder", "/var/lib/orcon", "`folder` of the identity and of runs, by its path on the engine's machine")
+	flags.StringVar(&m.engine, "engine", "unix:///var/run/docker.sock", "`address` of the Docker engine, which is on this machine")
+	flags.StringVar(&m.join, "join", "", "`file` with the token that orcon job node join printed; only before this machine has joined")
+	flags.Int64Var(&m.limits.Memory, "memory", m.limits.Memory, "`bytes` of memory that a run may have; 0 for no limit")
+	flags.Int64Var(&m.limits.Processes, "processes", m.limits.Processes, "`number` of threads that a run may have; 0 for no limit")
+	flags.DurationVar(&m.renew, "renew", 10*time.Second, "`time` between renewals of a run")
+	flags.DurationVar(&m.longest, "retry", 10*time.Second, "longest `time` before a call is repeated that failed")
+}
+
+// run joins and carries out runs.
+func (m *machine) run(ctx context.Context) error {
+	runs, program := filepath.Join(m.folder, "runs"), filepath.Join(m.folder, "job-runner")
+	if err := os.MkdirAll(runs, 0o700); err != nil {
+		return fmt.Errorf("cannot make the folder of runs: %w", err)
+	}
+	from := readable
+	if _, err := os.Stat(from); err != nil {
+		from = "/proc/self/exe"
+	}
+	if err := install(from, program); err != nil {
+		return fmt.Errorf("cannot install the runner: %w", err)
+	}
+	if err := m.enter(ctx); err != nil {
+		return err
+	}
+	docker, err := client.New(client.WithHost(m.engine))
+	if err != nil {
+		return fmt.Errorf("cannot use the Docker engine at %s: %w", m.engine, err)
+	}
+	defer docker.Close() //nolint:errcheck // it ends with the process
+	carried, end := context.WithCancel(ctx)
+	defer end()
+	e, err := dockerjob.Open(carried, dockerjob.Settings{
+		Client: docker, Folder: runs, Program: program, Node: m.connection.Identity().Node, Limits: m.limits, Keep: m.keep,
+	})
+	if err != nil {
+		return err
+	}
+	err = (&agent.Agent{Connection: m.connection, Executor: e, Clock: time.Now, Longest: m.longest}).Run(ctx)
+	end()
+	e.Wait()
+	return err
+}
+
+// enter has the connection use the identity of this machine, which joins first if it has not.
+func (m *machine) enter(ctx context.Context) error {
+	file := filepath.Join(m.folder, "identity.json")
+	i, err := agent.Load(file)
+	if err != nil {
+		return err
+	}
+	by, err := m.invitation()
+	if err != nil {
+		return err
+	}
+	if i == nil && by.Node == "" {
+		return errors.New("this machine has not joined: use --join FILE with the token that orcon job node join prints")
+	}
+	if i == nil {
+		if i, err = agent.New(file, by); err != nil {
+			return err
+		}
+	}
+	key, err := i.Fingerprint()
+	if err != nil {
+		return err
+	}
+	glog.Infof("RunNode %s has key %s", i.Node, key)
+	return agent.Join(ctx, m.connection, i, by, m.longest)
+}
+
+// invitation reads the token; the zero value is none.
+func (m *machine) invitation() (node.Invitation, error) {
+	if m.join == "" {
+		return node.Invitation{}, nil
+	}
+	text, err := os.ReadFile(filepath.Clean(m.join))
+	if errors.Is(err, os.ErrNotExist) {
+		return node.Invitation{}, nil // it may be removed once the machine has joined
+	}
+	if err != nil {
+		return node.Invitation{}, fmt.Errorf("cannot read the token: %w", err)
+	}
+	by, err := node.ParseInvitation(string(text))
+	if err != nil {
+		return by, fmt.Errorf("cannot use %s: %w", m.join, err)
+	}
+	return by, nil
+}
+
+// keep keeps the state of an attempt.
+func (m *machine) keep(ctx context.Context, a executor.Attempt, f dockerjob.Mounts, terminate <-chan struct{}) error {
+	i := m.connection.Identity()
+	calls := &jobsapi.Client{
+		HTTP: &http.Client{Transport: m.connection}, Address: i.Address, Run: a.UID, Timeout: 30 * time.Second, Clock: keeper.BootTime,
+	}
+	exclude, err := state.ParseExclude(a.Input.Exclude)
+	if err != nil {
+		return err
+	}
+	one := keeper.Keeper{
+		Ledger: calls, Blobs: calls, Chunks: calls, Exchange: f.Exchange(), Clock: keeper.BootTime, Terminate: terminate,
+		Claimant: keeper.Claimant{Run: a.UID, Attempt: a.Number, Place: i.Node},
+		Settings: keeper.Settings{
+			State: f.State(), Logs: f.Logs(), Scratch: f.Scratch(), Exclude: exclude,
+			Limit: cmp.Or(a.Settings.Limit, 64<<20), Renew: m.renew, Checkpoint: cmp.Or(a.Settings.Checkpoint, 30*time.Second),
+			Drain: 30 * time.Second, Retry: m.longest, Backend: dockerjob.Backend, Forwarded: true,
+		},
+	}
+	return one.Run(ctx)
+}

@@ -1,0 +1,251 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/people"
+)
+
+func newJobNode() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "node",
+		Short: "Let machines outside of the cluster carry out runs",
+		Long: `job node is about RunNodes: machines outside of the cluster that carry out runs as containers. Their agents dial out
+to Orcon. A machine joins by a token, waits until a person adopts its key, and then takes runs of the namespaces that it
+permits, for JobWorkspaces that name it in spec.target.`,
+		Example: `  orcon job node join lab-1 > token
+  orcon job node approve lab-1 --namespaces shop
+  orcon job node list`,
+		Args: knownCommand,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(newNodeJoin(), newNodeApprove(), newNodeDrain(), newNodeRevoke(), newNodeList())
+	return c
+}
+
+// nodeOptions are the flags of commands about RunNodes, which have no namespace.
+type nodeOptions struct{ clusterOptions }
+
+func (o *nodeOptions) flags(c *cobra.Command) { clusterFlags(c, &o.kubeconfig, &o.context) }
+
+// runNode is a RunNode, and what changes it.
+type runNode struct {
+	v1alpha1.RunNode
+
+	kinds  client.Client
+	config *rest.Config
+}
+
+// find reads a RunNode. One that is not there has no UID.
+func (o *nodeOptions) find(c *cobra.Command, name string) (*runNode, error) {
+	kinds, _, err := o.open()
+	if err != nil {
+		return nil, err
+	}
+	config, _, err := o.load()
+	if err != nil {
+		return nil, err
+	}
+	n := &runNode{kinds: kinds, config: config}
+	n.Name = name
+	switch err := kinds.Get(c.Context(), client.ObjectKeyFromObject(&n.RunNode), &n.RunNode); {
+	case meta.IsNoMatchError(err):
+		return nil, errNoJobs
+	case err != nil && !apierrors.IsNotFound(err):
+		return nil, fmt.Errorf("cannot read RunNode %s: %w", name, err)
+	}
+	return n, nil
+}
+
+// there reads a RunNode that must be there.
+func (o *nodeOptions) there(c *cobra.Command, name string) (*runNode, error) {
+	n, err := o.find(c, name)
+	if err == nil && n.UID == "" {
+		err = fmt.Errorf("there is no RunNode %s: orcon job node list lists those that there are", name)
+	}
+	return n, err
+}
+
+// change changes the spec.
+func (n *runNode) change(ctx context.Context, change func(*v1alpha1.RunNodeSpec)) error {
+	before := n.DeepCopy()
+	change(&n.Spec)
+	err := n.kinds.Patch(ctx, &n.RunNode, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	if err != nil {
+		return fmt.Errorf("cannot change RunNode %s: %w", n.Name, err)
+	}
+	return nil
+}
+
+func newNodeJoin() *cobra.Command {
+	var o nodeOptions
+	c := &cobra.Command{
+		Use:   "join NAME",
+		Short: "Print a token by which a machine joins as RunNode NAME, once, within 15 minutes",
+		Long: `job node join creates RunNode NAME if it is not there, and prints a token. Put it into a file of the machine, and start
+its agent there: job-runner agent --join FILE. The token is good for 15 minutes, one machine and this name, and takes the
+place of an earlier one. It has the address of Orcon, and how the machine knows that it is Orcon: treat it as a password.
+
+The machine gets no run before orcon job node approve.
+
+It needs permission to read and create RunNodes, and to create runnodes/token in API group jobs.orcon.tengu.io, which
+ClusterRole orcon-job-nodes has.
+
+Exit codes: 0 printed, 2 the command failed.`,
+		Example: "  orcon job node join lab-1 > token",
+		Args:    arguments,
+		RunE: func(c *cobra.Command, args []string) error {
+			n, err := o.find(c, args[0])
+			if err == nil && n.UID == "" {
+				err = n.kinds.Create(c.Context(), &n.RunNode)
+			}
+			if err != nil {
+				return err
+			}
+			word, err := n.token(c.Context())
+			if err != nil {
+				return fmt.Errorf("cannot make a token for RunNode %s: %w", n.Name, err)
+			}
+			_, err = fmt.Fprintln(c.OutOrStdout(), word)
+			return err
+		},
+	}
+	o.flags(c)
+	return c
+}
+
+// token requests a token.
+func (n *runNode) token(ctx context.Context) (string, error) {
+	request, err := peopleRequest(n.config, "POST", people.ClusterPath(people.Nodes, n.Name, people.Tokens))
+	if err != nil {
+		return "", err
+	}
+	var t people.NodeToken
+	err = answer(request.Do(ctx), &t)
+	return t.Token, err
+}
+
+// approveNodeOptions are the flags of job node approve.
+type approveNodeOptions struct {
+	nodeOptions
+
+	key        string
+	namespaces []string
+	capacity   int32
+	yes        bool
+}
+
+func newNodeApprove() *cobra.Command {
+	var o approveNodeOptions
+	c := &cobra.Command{
+		Use:   "approve NAME",
+		Short: "Adopt the key of a machine that has joined, so that it takes runs",
+		Long: `job node approve adopts the key with which a machine has joined as RunNode NAME, and ends a suspension. The agent
+logs its key when it starts: compare it before, or give it by --key.
+
+--namespaces adds namespaces whose runs the machine may carry out; without any it takes none. --capacity is how many runs
+it carries out at once.
+
+It needs permission to read and patch RunNodes, which ClusterRole orcon-job-nodes has.
+
+Exit codes: 0 adopted, 2 the command failed, 130 interrupted.`,
+		Example: `  orcon job node approve lab-1 --namespaces shop
+  orcon job node approve lab-1 --key sha256:4f2c… --namespaces shop,test --capacity 4 --yes`,
+		Args: arguments,
+		RunE: func(c *cobra.Command, args []string) error { return o.run(c, args[0]) },
+	}
+	o.flags(c)
+	c.Flags().StringVar(&o.key, "key", "", "key that the agent has logged; another one is refused")
+	c.Flags().StringSliceVar(&o.namespaces, "namespaces", nil, "namespaces whose runs it may carry out, beside those that it may now")
+	c.Flags().Int32Var(&o.capacity, "capacity", 0, "how many runs it carries out at once (default: as it is, at first 1)")
+	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask for confirmation")
+	return c
+}
+
+func (o *approveNodeOptions) run(c *cobra.Command, name string) error {
+	n, err := o.there(c, name)
+	if err != nil {
+		return err
+	}
+	switch {
+	case n.State == nil || n.State.Key == "":
+		return fmt.Errorf("no machine has joined as RunNode %s: orcon job node join %s prints a token", name, name)
+	case o.key != "" && o.key != n.State.Key:
+		return fmt.Errorf("the machine that has joined as RunNode %s has key %s, not %s: if it is not yours, orcon job node revoke %s",
+			name, n.State.Key, o.key, name)
+	case n.Spec.Order == v1alpha1.OrderRevoked:
+		return fmt.Errorf("RunNode %s is revoked, which is final: delete it, then orcon job node join %s", name, name)
+	}
+	if !o.yes && o.key == "" {
+		if err := ask(c, fmt.Sprintf("The machine has key %s. Is that the key that its agent has logged?", n.State.Key)); err != nil {
+			return err
+		}
+	}
+	err = n.change(c.Context(), func(s *v1alpha1.RunNodeSpec) {
+		s.Key, s.Order = n.State.Key, ""
+		s.Namespaces = slices.Compact(slices.Sorted(slices.Values(slices.Concat(s.Namespaces, o.namespaces))))
+		if o.capacity > 0 {
+			s.Capacity = o.capacity
+		}
+	})
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.OutOrStdout(), "RunNode %s is adopted, for runs of namespaces %q\n", name, n.Spec.Namespaces)
+	return err
+}
+
+// ordering returns a command that gives an order about a RunNode.
+func ordering(c *cobra.Command, order, done string) *cobra.Command {
+	var o nodeOptions
+	c.Args = arguments
+	c.RunE = func(c *cobra.Command, args []string) error {
+		n, err := o.there(c, args[0])
+		if err == nil {
+			err = n.change(c.Context(), func(s *v1alpha1.RunNodeSpec) { s.Order = order })
+		}
+		if err == nil {
+			_, err = fmt.Fprintf(c.OutOrStdout(), "RunNode %s %s\n", n.Name, done)
+		}
+		return err
+	}
+	o.flags(c)
+	return c
+}
+
+func newNodeDrain() *cobra.Command {
+	return ordering(&cobra.Command{
+		Use:   "drain NAME",
+		Short: "Give a RunNode no further run; those under way go on",
+		Long: `job node drain suspends a RunNode: runs that it carries out go on to their end, and it gets no further one before
+orcon job node approve.
+
+It needs permission to read and patch RunNodes, which ClusterRole orcon-job-nodes has.
+
+Exit codes: 0 suspended, 2 the command failed.`,
+		Example: "  orcon job node drain lab-1",
+	}, v1alpha1.OrderSuspended, "gets no further run")
+}
+
+func newNodeRevoke() *cobra.Command {
+	return ordering(&cobra.Command{
+		Use:   "revoke NAME",
+		Short: "Refuse each call of a RunNode, for ever",
+		Long: `job node revoke refuses each call of a RunNode from now on. Its runs are lost after a minute: their states up to the
+last checkpoint stay. A revocation is final: delete the RunNode and create it anew to let the machine join again.
+
+It needs permission to read and patch RunNodes, which ClusterRole orcon-job-nodes has.
+
+Exit codes: 0 revoked, 2 the command failed.`,
+		Example: "  orcon job node revoke lab-1",
+	}, v1alpha1.OrderRevoked, "is revoked: its runs are lost after a minute, and orcon job unlock decides about them")
+}

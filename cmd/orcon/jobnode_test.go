@@ -1,0 +1,196 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/people"
+)
+
+// nodeCluster is an API server with RunNodes, which gives a token for each.
+type nodeCluster struct {
+	config string
+
+	mutex sync.Mutex
+	nodes map[string]*v1alpha1.RunNode
+}
+
+func newNodeCluster(t *testing.T, nodes ...v1alpha1.RunNode) *nodeCluster {
+	c := &nodeCluster{nodes: map[string]*v1alpha1.RunNode{}}
+	for i := range nodes {
+		nodes[i].UID, nodes[i].ResourceVersion = "u", "1"
+		c.nodes[nodes[i].Name] = &nodes[i]
+	}
+	const kind = "/apis/orcon.tengu.io/v1alpha1/runnodes"
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /apis", func(w http.ResponseWriter, _ *http.Request) {
+		answerJSON(w, json.RawMessage(`{"kind":"APIGroupList","apiVersion":"v1","groups":[{"name":"orcon.tengu.io","versions":[{"groupVersion":"orcon.tengu.io/v1alpha1","version":"v1alpha1"}],
+			"preferredVersion":{"groupVersion":"orcon.tengu.io/v1alpha1","version":"v1alpha1"}}]}`))
+	})
+	mux.HandleFunc("GET /apis/orcon.tengu.io/v1alpha1", func(w http.ResponseWriter, _ *http.Request) {
+		answerJSON(w, json.RawMessage(`{"kind":"APIResourceList","groupVersion":"orcon.tengu.io/v1alpha1","resources":[
+			{"name":"runnodes","kind":"RunNode","namespaced":false}]}`))
+	})
+	mux.HandleFunc("GET "+kind, c.list)
+	mux.HandleFunc("POST "+kind, c.create)
+	mux.HandleFunc(kind+"/{name}", c.one)
+	mux.HandleFunc("POST /apis/jobs.orcon.tengu.io/v1alpha1/runnodes/{name}/token", func(w http.ResponseWriter, r *http.Request) {
+		answerJSON(w, people.NodeToken{Token: "orcon-node." + r.PathValue("name")})
+	})
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { notThere(w) })
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	c.config = write(t, "config", fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: a,
+clusters: [{name: a, cluster: {server: %q}}], contexts: [{name: a, context: {cluster: a}}]}`, server.URL))
+	return c
+}
+
+func (c *nodeCluster) list(w http.ResponseWriter, _ *http.Request) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	all := v1alpha1.RunNodeList{TypeMeta: metav1.TypeMeta{Kind: "RunNodeList", APIVersion: "orcon.tengu.io/v1alpha1"}}
+	for _, n := range c.nodes {
+		all.Items = append(all.Items, *n)
+	}
+	answerJSON(w, all)
+}
+
+func (c *nodeCluster) create(w http.ResponseWriter, r *http.Request) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	o := &v1alpha1.RunNode{}
+	if err := json.NewDecoder(r.Body).Decode(o); err != nil {
+		panic(err)
+	}
+	o.UID = "u"
+	c.nodes[o.Name] = o
+	answerJSON(w, o)
+}
+
+// one answers reads and merges of one RunNode.
+func (c *nodeCluster) one(w http.ResponseWriter, r *http.Request) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	o := c.nodes[r.PathValue("name")]
+	if o == nil {
+		notThere(w)
+		return
+	}
+	if r.Method == http.MethodPatch {
+		var change, whole map[string]any
+		text, err := json.Marshal(o)
+		err = errors.Join(err, json.NewDecoder(r.Body).Decode(&change), json.Unmarshal(text, &whole))
+		text, failed := json.Marshal(merged(whole, change))
+		*o = v1alpha1.RunNode{} // a field that is removed stays so
+		if err = errors.Join(err, failed, json.Unmarshal(text, o)); err != nil {
+			panic(err)
+		}
+	}
+	o.TypeMeta = metav1.TypeMeta{Kind: "RunNode", APIVersion: "orcon.tengu.io/v1alpha1"}
+	answerJSON(w, o)
+}
+
+// call runs a command about RunNodes.
+func (c *nodeCluster) call(t *testing.T, in string, args ...string) (code int, out, errs string) {
+	t.Helper()
+	return call(in, append(append([]string{"job", "node"}, args...), "--kubeconfig", c.config)...)
+}
+
+// machine returns a RunNode whose machine has joined.
+func machine(name, key string, change ...func(*v1alpha1.RunNode)) v1alpha1.RunNode {
+	n := v1alpha1.RunNode{State: &v1alpha1.RunNodeState{Key: key}}
+	n.Name = name
+	for _, one := range change {
+		one(&n)
+	}
+	return n
+}
+
+// A token is printed alone, for a RunNode that is made if it is not there.
+func TestNodeJoin(t *testing.T) {
+	c := newNodeCluster(t)
+	for range 2 {
+		code, out, errs := c.call(t, "", "join", "lab-1")
+		require.Zero(t, code, errs)
+		assert.Equal(t, "orcon-node.lab-1\n", out)
+	}
+	assert.Len(t, c.nodes, 1)
+}
+
+// A key is adopted after a person has compared it, and never another one.
+func TestNodeApprove(t *testing.T) {
+	key := "sha256:" + strings.Repeat("a", 64)
+	unjoined := v1alpha1.RunNode{}
+	unjoined.Name = "new"
+	c := newNodeCluster(t, machine("lab-1", key, func(n *v1alpha1.RunNode) {
+		n.Spec.Namespaces, n.Spec.Order = []string{"shop"}, v1alpha1.OrderSuspended
+	}), machine("old", key, func(n *v1alpha1.RunNode) { n.Spec.Order = v1alpha1.OrderRevoked }), unjoined)
+	tests := map[string]struct {
+		why  string
+		args []string
+		says string
+	}{
+		"None":     {"a name that is wrong", []string{"lab-2"}, "there is no RunNode lab-2: orcon job node list lists those that there are"},
+		"Unjoined": {"nothing to adopt", []string{"new", "--yes"}, "no machine has joined as RunNode new: orcon job node join new prints a token"},
+		"Revoked":  {"for ever", []string{"old", "--yes"}, "RunNode old is revoked, which is final: delete it, then orcon job node join old"},
+		"Other":    {"another machine was first", []string{"lab-1", "--key", "sha256:b"}, "has key " + key + ", not sha256:b"},
+	}
+	for label, tc := range tests {
+		t.Run(label, func(t *testing.T) {
+			code, _, errs := c.call(t, "", append([]string{"approve"}, tc.args...)...)
+			assert.Equal(t, exitMisuse, code, tc.why)
+			assert.Contains(t, errs, tc.says)
+		})
+	}
+	code, _, errs := c.call(t, "n\n", "approve", "lab-1")
+	assert.NotZero(t, code, errs)
+	assert.Empty(t, c.nodes["lab-1"].Spec.Key)
+	code, out, errs := c.call(t, "", "approve", "lab-1", "--key", key, "--namespaces", "test,shop", "--capacity", "3")
+	require.Zero(t, code, errs)
+	assert.Contains(t, out, `RunNode lab-1 is adopted, for runs of namespaces ["shop" "test"]`)
+	assert.Equal(t, v1alpha1.RunNodeSpec{Key: key, Namespaces: []string{"shop", "test"}, Capacity: 3}, c.nodes["lab-1"].Spec)
+}
+
+func TestNodeOrders(t *testing.T) {
+	c := newNodeCluster(t, machine("lab-1", "k"))
+	code, out, errs := c.call(t, "", "drain", "lab-1")
+	require.Zero(t, code, errs)
+	assert.Equal(t, "RunNode lab-1 gets no further run\n", out)
+	assert.Equal(t, v1alpha1.OrderSuspended, c.nodes["lab-1"].Spec.Order)
+	code, out, errs = c.call(t, "", "revoke", "lab-1")
+	require.Zero(t, code, errs)
+	assert.Contains(t, out, "RunNode lab-1 is revoked")
+	assert.Equal(t, v1alpha1.OrderRevoked, c.nodes["lab-1"].Spec.Order)
+}
+
+func TestNodeList(t *testing.T) {
+	none := newNodeCluster(t)
+	_, _, errs := none.call(t, "", "list")
+	assert.Contains(t, errs, "there are no RunNodes: orcon job node join NAME prints a token for one")
+	c := newNodeCluster(t, machine("b", "k"), machine("a", "k", func(n *v1alpha1.RunNode) {
+		n.Spec.Namespaces, n.Status.Phase = []string{"shop"}, "Ready"
+		n.Status.Seen = &metav1.Time{Time: time.Now().Add(-5 * time.Second)}
+		n.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: "True", Message: "it takes up to 1 runs at once"}}
+	}))
+	code, out, errs := c.call(t, "", "list")
+	require.Zero(t, code, errs)
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	assert.Regexp(t, `^NODE +PHASE +SEEN +CAPACITY +NAMESPACES`, lines[0])
+	assert.Regexp(t, `^a +Ready +[5-9]s +1 +shop`, lines[1])
+	assert.Contains(t, out, "it takes up to 1 runs at once")
+	code, out, errs = c.call(t, "", "list", "-o", "json")
+	require.Zero(t, code, errs)
+	assert.Contains(t, out, `"key": "k"`)
+}

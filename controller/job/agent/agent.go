@@ -1,0 +1,190 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/golang/glog"
+	"google.golang.org/protobuf/proto"
+
+	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/node/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/node/v1alpha1/nodev1alpha1connect"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/executor"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/node"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/retry"
+)
+
+// Agent carries out what is offered to a node.
+type Agent struct {
+	Connection *Connection
+	Executor   executor.Executor
+	Clock      func() time.Time
+	// Longest is the longest pause before a call is repeated that failed.
+	Longest time.Duration
+
+	// attempts are those of the last answer, revision is its own, and standing what the node was then.
+	attempts []*wire.Attempt
+	revision string
+	standing string
+}
+
+// client returns a client of the node API.
+func (a *Agent) client() nodev1alpha1connect.NodeServiceClient {
+	return nodev1alpha1connect.NewNodeServiceClient(&http.Client{Transport: a.Connection}, a.Connection.Identity().Address)
+}
+
+// Join joins by an invitation, unless the identity has a certificate. It is repeated until it succeeds, is refused, or the
+// context ends.
+func Join(ctx context.Context, c *Connection, i *Identity, by node.Invitation, longest time.Duration) error {
+	if i.joined() {
+		return c.Use(i)
+	}
+	if err := c.Use(i, by.Authorities...); err != nil {
+		return err
+	}
+	request, err := i.request()
+	if err != nil {
+		return err
+	}
+	client := nodev1alpha1connect.NewNodeServiceClient(&http.Client{Transport: c}, i.Address)
+	for failed := 1; ; failed++ {
+		answer, err := client.Join(ctx, connect.NewRequest(&wire.JoinRequest{Node: i.Node, Token: by.Secret, Request: request}))
+		switch {
+		case err == nil:
+			next, err := i.with(answer.Msg.GetCertificate())
+			if err != nil {
+				return err
+			}
+			return c.Use(next)
+		case connect.CodeOf(err) == connect.CodePermissionDenied || ctx.Err() != nil:
+			return fmt.Errorf("cannot join as RunNode %s: %w", i.Node, err)
+		}
+		pause(ctx, failed, longest, fmt.Errorf("cannot join as RunNode %s: %w", i.Node, err))
+	}
+}
+
+// pause waits after so many failures in a row, and logs the last one.
+func pause(ctx context.Context, failed int, longest time.Duration, err error) {
+	wait := min(retry.After(failed), longest)
+	glog.Warningf("%v; trying again in %s", err, wait)
+	select {
+	case <-ctx.Done():
+	case <-time.After(wait):
+	}
+}
+
+// Run calls the controller until the context ends.
+func (a *Agent) Run(ctx context.Context) error {
+	for failed := 0; ctx.Err() == nil; {
+		err := a.renew(ctx)
+		if err == nil {
+			err = a.sync(ctx)
+		}
+		if err == nil || ctx.Err() != nil {
+			failed = 0
+			continue
+		}
+		failed++
+		pause(ctx, failed, a.Longest, err)
+	}
+	return nil
+}
+
+// renew renews the certificate when a third of its time is left, or when it has ended.
+func (a *Agent) renew(ctx context.Context) error {
+	i := a.Connection.Identity()
+	end, err := ends(i.Certificate)
+	if err != nil || node.RenewIn(end, a.Clock()) > 0 {
+		return err
+	}
+	request, err := i.request()
+	if err != nil {
+		return err
+	}
+	answer, err := a.client().Renew(ctx, connect.NewRequest(&wire.RenewRequest{Request: request}))
+	if err != nil {
+		err = fmt.Errorf("cannot renew the certificate of RunNode %s, which ends at %s: %w", i.Node, end.UTC().Format(time.RFC3339), err)
+		if a.Clock().Before(end) {
+			glog.Warning(err) // it is still good
+			return nil
+		}
+		return err
+	}
+	next, err := i.with(answer.Msg.GetCertificate())
+	if err != nil {
+		return err
+	}
+	glog.Infof("the certificate of RunNode %s is renewed", i.Node)
+	return a.Connection.Use(next)
+}
+
+// look is how often the attempts are looked at while a call waits.
+const look = 250 * time.Millisecond
+
+// sync calls once. A call that waits is ended when there is something to report.
+func (a *Agent) sync(ctx context.Context) error {
+	attempts := a.attempts
+	reports := a.reports(ctx, attempts)
+	waiting, end := context.WithCancel(ctx)
+	defer end()
+	go a.interrupt(waiting, attempts, reports, end)
+	answer, err := a.client().Sync(waiting, connect.NewRequest(&wire.SyncRequest{
+		Revision: a.revision, Contract: run.Contract, Reports: reports,
+	}))
+	if err != nil && waiting.Err() != nil {
+		return nil // there is something to report
+	}
+	if err != nil {
+		a.revision = ""
+		return fmt.Errorf("cannot call the controller: %w", err)
+	}
+	return a.receive(ctx, answer.Msg)
+}
+
+// interrupt ends a call when the reports differ from those that it has sent.
+func (a *Agent) interrupt(ctx context.Context, attempts []*wire.Attempt, sent []*wire.Report, end context.CancelFunc) {
+	ticks := time.NewTicker(look)
+	defer ticks.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticks.C:
+		}
+		if now := a.reports(ctx, attempts); !proto.Equal(&wire.SyncRequest{Reports: now}, &wire.SyncRequest{Reports: sent}) {
+			end()
+			return
+		}
+	}
+}
+
+// receive does what an answer requests.
+func (a *Agent) receive(ctx context.Context, m *wire.SyncResponse) error {
+	if m.GetStanding() != a.standing {
+		a.standing = m.GetStanding()
+		glog.Infof("RunNode %s is %s", a.Connection.Identity().Node, a.standing)
+	}
+	i := a.Connection.Identity()
+	next, err := i.trusting(m.GetAuthorities())
+	if err == nil && next != i {
+		err = a.Connection.Use(next)
+	}
+	if err != nil {
+		return err
+	}
+	var failed []error
+	for _, one := range m.GetAttempts() {
+		failed = append(failed, a.carry(ctx, one))
+	}
+	a.attempts, a.revision = m.GetAttempts(), ""
+	if err := errors.Join(failed...); err != nil {
+		return err // what failed is tried again, by the next answer
+	}
+	a.revision = m.GetRevision()
+	return nil
+}

@@ -1,0 +1,45 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/serve"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
+)
+
+// Callers identifies the keepers of nodes, by the certificate of their connection. A node calls for Runs that were offered
+// to it, and for no other.
+type Callers struct{ Server *Server }
+
+var _ serve.Callers = Callers{}
+
+// Identify implements serve.Callers.
+func (c Callers) Identify(r *http.Request) (serve.Caller, error) {
+	p, err := c.Server.Authority.verify(r.Context(), r.TLS)
+	if err == nil {
+		_, err = c.Server.permitted(r.Context(), p)
+	}
+	if err != nil {
+		return serve.Caller{}, fmt.Errorf("cannot find out who calls: %w: %w", serve.ErrForbidden, err)
+	}
+	offers, err := c.Server.Offers.Of(r.Context(), p.name)
+	if err != nil {
+		return serve.Caller{}, err
+	}
+	of := r.PathValue("run")
+	at := slices.IndexFunc(offers, func(o OfferedAttempt) bool { return o.UID == of && o.To(p.name, p.key) })
+	if at < 0 {
+		return serve.Caller{}, fmt.Errorf("cannot find out who calls: %w: Run %s was not offered to RunNode %s", serve.ErrForbidden, of, p.name)
+	}
+	uid, run, err := c.Server.Runs.Identity(r.Context(), offers[at].Name)
+	if errors.Is(err, ErrNone) {
+		err = fmt.Errorf("%w: %w", serve.ErrForbidden, err)
+	}
+	if err != nil {
+		return serve.Caller{}, fmt.Errorf("cannot find out who calls: %w", err)
+	}
+	return serve.Caller{Workspace: uid, Run: run, Claimant: workspace.Claimant{ID: p.name, Where: p.name}}, nil
+}

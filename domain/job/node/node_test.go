@@ -1,0 +1,156 @@
+package node_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/node"
+)
+
+// start is when stories begin.
+//
+//nolint:gochecknoglobals // a constant of a type that cannot be one
+var start = time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
+
+func TestJoin(t *testing.T) {
+	fresh := node.Token{Digest: "t", Expires: start.Add(node.TokenLife)}
+	used := node.Token{Digest: "t", Expires: start.Add(node.TokenLife), User: "mine"}
+	tests := map[string]struct {
+		why   string
+		node  node.Node
+		token string
+		after time.Duration
+		want  error
+	}{
+		"good":          {"the token was made for this name", node.Node{Identity: node.Identity{Token: fresh}}, "t", time.Minute, nil},
+		"other token":   {"only the last token counts", node.Node{Identity: node.Identity{Token: fresh}}, "u", time.Minute, node.ErrToken},
+		"no token":      {"none was made, and an empty one is none", node.Node{}, "", time.Minute, node.ErrToken},
+		"late":          {"15 minutes", node.Node{Identity: node.Identity{Token: fresh}}, "t", node.TokenLife, node.ErrExpired},
+		"again":         {"the answer may have been lost", node.Node{Identity: node.Identity{Token: used, Key: "mine"}}, "t", time.Minute, nil},
+		"revoked":       {"for ever", node.Node{Order: node.Revoke, Identity: node.Identity{Token: fresh}}, "t", time.Minute, node.ErrRevoked},
+		"used by other": {"one time", node.Node{Identity: node.Identity{Token: node.Token{Digest: "t", Expires: fresh.Expires, User: "theirs"}}}, "t", 0, node.ErrToken},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			next, err := tc.node.Join(tc.token, "mine", start.Add(tc.after))
+			if tc.want != nil {
+				require.ErrorIs(t, err, tc.want, tc.why)
+				assert.Equal(t, tc.node.Identity, next)
+				return
+			}
+			require.NoError(t, err, tc.why)
+			assert.Equal(t, "mine", next.Key)
+			assert.Equal(t, start.Add(tc.after+node.CertificateLife), next.Expires)
+		})
+	}
+}
+
+func TestCalls(t *testing.T) {
+	ends := start.Add(node.CertificateLife)
+	joined := node.Node{Name: "n", Identity: node.Identity{Key: "k", Expires: ends}}
+	revoked := joined
+	revoked.Order = node.Revoke
+	tests := map[string]struct {
+		why           string
+		node          node.Node
+		key           string
+		after         time.Duration
+		permit, renew error
+	}{
+		"valid":    {"all calls", joined, "k", time.Hour, nil, nil},
+		"expired":  {"it renews and does nothing else", joined, "k", node.CertificateLife, node.ErrExpired, nil},
+		"long ago": {"30 days are the limit", joined, "k", node.CertificateLife + node.RenewalGrace, node.ErrExpired, node.ErrExpired},
+		"revoked":  {"each call", revoked, "k", time.Hour, node.ErrRevoked, node.ErrRevoked},
+		"revoked and expired": {"a revoked node never renews", revoked, "k", node.CertificateLife + time.Hour, node.ErrRevoked,
+			node.ErrRevoked},
+		"other key": {"a node that joined anew", joined, "j", time.Hour, node.ErrUnknown, node.ErrUnknown},
+		"no key":    {"nothing has joined", node.Node{Name: "n"}, "", time.Hour, node.ErrUnknown, node.ErrUnknown},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			now := start.Add(tc.after)
+			require.ErrorIs(t, tc.node.Permit(tc.key, ends, now), tc.permit, tc.why)
+			next, err := tc.node.Renew(tc.key, now)
+			require.ErrorIs(t, err, tc.renew, tc.why)
+			if tc.renew == nil {
+				assert.Equal(t, now.Add(node.CertificateLife), next.Expires)
+			}
+		})
+	}
+	err := joined.Permit("k", ends, ends)
+	require.ErrorContains(t, err, "it has expired at 2026-11-28T12:00:00Z, and the controller's clock shows 2026-11-28T12:00:00Z")
+}
+
+func TestRenewIn(t *testing.T) {
+	ends := start.Add(node.CertificateLife)
+	assert.Equal(t, 16*time.Hour, node.RenewIn(ends, start), "two thirds")
+	assert.Zero(t, node.RenewIn(ends, start.Add(17*time.Hour)))
+}
+
+// model is a node, and what may call as it.
+type model struct {
+	node   node.Node
+	now    time.Time
+	tokens []string
+	// good are keys that used a token which was made for this node, in their order.
+	good []string
+}
+
+// JOBS.md J13: whatever happens in whatever order, only the last key that joined by a token of this node is ever answered,
+// and none once the node is revoked; nothing gets work before a person has adopted that key.
+func TestOnlyJoinedKeysCall(t *testing.T) {
+	keys := []string{"a", "b", "c"}
+	rapid.Check(t, func(t *rapid.T) {
+		m := model{node: node.Node{Name: "n", Capacity: 1, Namespaces: []string{"ns"}}, now: start}
+		t.Repeat(map[string]func(*rapid.T){
+			"mint": func(t *rapid.T) {
+				token := "token-" + string(rune('a'+len(m.tokens)))
+				next, err := m.node.Mint(token, m.now)
+				if err == nil {
+					m.tokens = append(m.tokens, token)
+				}
+				m.node.Identity = next
+			},
+			"join": func(t *rapid.T) {
+				key := rapid.SampledFrom(keys).Draw(t, "key")
+				token := rapid.SampledFrom(append([]string{"", "forged"}, m.tokens...)).Draw(t, "token")
+				before := m.node.Token
+				next, err := m.node.Join(token, key, m.now)
+				if err == nil {
+					assert.Equal(t, before.Digest, token)
+					assert.Contains(t, m.tokens, token)
+					assert.Contains(t, []string{"", key}, before.User, "one key for a token")
+					m.good = append(m.good, key)
+				}
+				m.node.Identity = next
+			},
+			"renew": func(t *rapid.T) {
+				m.node.Identity, _ = m.node.Renew(rapid.SampledFrom(keys).Draw(t, "key"), m.now)
+			},
+			"adopt":  func(t *rapid.T) { m.node.Adopted = m.node.Key },
+			"revoke": func(*rapid.T) { m.node.Order = node.Revoke },
+			"call":   func(*rapid.T) { m.node.Seen = m.now },
+			"wait": func(t *rapid.T) {
+				m.now = m.now.Add(time.Duration(rapid.IntRange(0, 40*24).Draw(t, "hours")) * time.Hour)
+			},
+			"": func(t *rapid.T) {
+				for _, key := range keys {
+					if m.node.Permit(key, m.node.Expires, m.now) != nil {
+						continue
+					}
+					assert.NotEqual(t, node.Revoke, m.node.Order)
+					assert.Equal(t, m.good[len(m.good)-1], key)
+				}
+				d := node.Demand{Target: node.Selection{Name: "n"}, Namespace: "ns"}
+				if _, err := node.Choose(d, []node.Node{m.node}, nil, m.now); err == nil {
+					assert.Equal(t, m.node.Adopted, m.node.Key)
+					assert.NotEmpty(t, m.node.Key)
+				}
+			},
+		})
+	})
+}

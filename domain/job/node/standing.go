@@ -1,0 +1,68 @@
+package node
+
+import (
+	"fmt"
+	"time"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+)
+
+// The phases: the state of a node in one word.
+const (
+	// Unjoined is the phase of a node whose agent has not joined.
+	Unjoined = "Unjoined"
+	// Pending is that of one whose key no person has adopted.
+	Pending = "Pending"
+	// Suspended and Revoked follow from orders.
+	Suspended = string(Suspend)
+	Revoked   = string(Revoke)
+	// Silent is that of one that has not called for a while.
+	Silent = "Silent"
+	// Ready is that of one that takes runs.
+	Ready = "Ready"
+)
+
+// Standing is the phase of a node, and its reason.
+type Standing struct {
+	Phase, Message string
+}
+
+// Standing returns the phase of the node at a time.
+func (n Node) Standing(now time.Time) Standing {
+	switch {
+	case n.Order == Revoke:
+		return Standing{Revoked, "it is revoked: delete it once its machine is gone"}
+	case n.Key == "":
+		return Standing{Unjoined, "its agent has not joined: orcon job node join " + n.Name}
+	case n.Key != n.Adopted:
+		return Standing{Pending, fmt.Sprintf("its agent waits for a person, with key %s: orcon job node approve %s", n.Key, n.Name)}
+	case n.Order == Suspend:
+		return Standing{Suspended, "it is suspended: orcon job node approve " + n.Name + " has it take runs again"}
+	case now.Sub(n.Seen) >= Lost:
+		return Standing{Silent, "it does not call: see that its agent runs and reaches the controller"}
+	}
+	return Standing{Ready, fmt.Sprintf("it takes up to %d runs at once", n.Capacity)}
+}
+
+// Conditions returns the conditions of a node.
+func (s Standing) Conditions() []condition.Condition {
+	if s.Phase == Ready {
+		return condition.Settled(s.Phase, s.Message)
+	}
+	return condition.Stuck(s.Phase, s.Message)
+}
+
+// Meanings returns every reason that a node shows.
+func Meanings() []condition.Meaning {
+	stalled := func(phase, means, cure string) condition.Meaning {
+		return condition.Meaning{Type: condition.Stalled, Reason: phase, Means: means, Cure: cure}
+	}
+	return []condition.Meaning{
+		{Type: condition.Ready, Reason: Ready, Means: "it takes runs", Cure: "nothing to do"},
+		stalled(Unjoined, "its agent has not joined", "make a token by orcon job node join, and give it to the agent"),
+		stalled(Pending, "no person has adopted the key of its agent", "compare the key, then orcon job node approve"),
+		stalled(Suspended, "it gets no further run", "orcon job node approve, when it may"),
+		stalled(Revoked, "each of its calls is refused", "delete it once its machine is gone"),
+		stalled(Silent, "it has not called for a minute", "see that its agent runs and reaches the controller"),
+	}
+}

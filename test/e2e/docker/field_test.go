@@ -1,0 +1,253 @@
+package docker_test
+
+import (
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/certificate"
+	"gitlab.ilabt.imec.be/tengu/orcon/test/docker"
+	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
+)
+
+// field is a cluster without nodes, the controller of runs as a process with its own permissions, and a machine elsewhere
+// whose agent reaches it through a wire.
+type field struct {
+	*controlplane.Cluster
+
+	t      *testing.T
+	folder string
+	// node is the folder of the agent; its path is short, as sockets lie below it.
+	node       string
+	wire       *wire
+	controller *exec.Cmd
+	agent      *exec.Cmd
+}
+
+// lab is the name of the RunNode, shop a namespace that it permits.
+const (
+	lab    = "lab-1"
+	shop   = "shop"
+	system = "orcon-system"
+)
+
+// reach has the API server find the controller, which is a process of this machine.
+const reach = `
+apiVersion: v1
+kind: Service
+metadata: {name: job-controller, namespace: orcon-system}
+spec: {type: ExternalName, externalName: localhost}
+---
+apiVersion: apiregistration.k8s.io/v1
+kind: APIService
+metadata: {name: v1alpha1.jobs.orcon.tengu.io}
+spec:
+  group: jobs.orcon.tengu.io
+  version: v1alpha1
+  groupPriorityMinimum: 100
+  versionPriority: 10
+  caBundle: %s
+  service: {name: job-controller, namespace: orcon-system, port: %d}
+`
+
+func newField(t *testing.T) *field {
+	f := &field{Cluster: controlplane.Start(t), t: t, folder: t.TempDir()}
+	root, err := controlplane.Root()
+	require.NoError(t, err)
+	deployment := filepath.Join(root, "deployment")
+	f.Kubectl(t, "apply", "-k", filepath.Join(deployment, "crd"))
+	f.Established(t)
+	f.Kubectl(t, "create", "namespace", system)
+	f.Kubectl(t, "create", "namespace", shop)
+	for _, file := range []string{"rbac.yaml", "people.yaml", "state.yaml"} {
+		f.Kubectl(t, "apply", "-f", filepath.Join(deployment, "job-controller", file))
+	}
+	f.node, err = os.MkdirTemp("", "n") //nolint:usetesting // a socket's path is short
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(f.node) })
+	f.startController()
+	return f
+}
+
+// startController starts the controller, which states are kept for in a directory.
+func (f *field) startController() {
+	t := f.t
+	root, err := certificate.NewRoot(time.Now(), certificate.DefaultPeriods())
+	require.NoError(t, err)
+	leaf, err := root.NewLeaf([]string{"job-controller.orcon-system.svc"}, time.Now(), certificate.DefaultPeriods())
+	require.NoError(t, err)
+	for name, text := range leaf {
+		require.NoError(t, os.WriteFile(filepath.Join(f.folder, name), text, 0o600))
+	}
+	port, nodes := controlplane.FreePort(t), controlplane.FreePort(t)
+	f.wire = newWire(t, nodes)
+	f.apply(fmt.Sprintf(reach, base64.StdEncoding.EncodeToString(certificate.Bundle(root.Certificate)), port))
+	config := filepath.Join(f.folder, "kubeconfig")
+	text, err := os.ReadFile(f.Kubeconfig)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(config, text, 0o600))
+	token := strings.TrimSpace(f.Kubectl(t, "-n", system, "create", "token", "job-controller", "--duration=2h"))
+	for _, args := range [][]string{
+		{"set-credentials", "job-controller", "--token=" + token}, {"set-context", "--current", "--user=job-controller"},
+	} {
+		f.Kubectl(t, append([]string{"--kubeconfig=" + config, "config"}, args...)...)
+	}
+	states := filepath.Join(f.folder, "states")
+	require.NoError(t, os.MkdirAll(states, 0o700))
+	f.controller = f.start(filepath.Join(docker.Folder(), controllerName), "-kubeconfig", config, "-namespace", system, "-leaderElect=false",
+		"-runnerImage", "localhost/none", "-directory", states, "-received", f.folder, "-contents", filepath.Join(f.folder, "contents"),
+		"-port", fmt.Sprint(port), "-healthPort", fmt.Sprint(controlplane.FreePort(t)), "-nodePort", fmt.Sprint(nodes),
+		"-tlsCertFile", filepath.Join(f.folder, "tls.crt"), "-tlsKeyFile", filepath.Join(f.folder, "tls.key"),
+		"-nodeAddress", "https://"+f.wire.address())
+}
+
+// start starts a program, which ends with the test.
+func (f *field) start(program string, args ...string) *exec.Cmd {
+	log, err := os.OpenFile(filepath.Join(f.folder, filepath.Base(program)+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	require.NoError(f.t, err)
+	c := exec.CommandContext(f.t.Context(), program, args...)
+	c.Stdout, c.Stderr, c.SysProcAttr = log, log, &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	require.NoError(f.t, c.Start())
+	require.NoError(f.t, log.Close())
+	f.t.Cleanup(func() {
+		f.kill(c)
+		if text, err := os.ReadFile(log.Name()); err == nil && f.t.Failed() {
+			f.t.Logf("%s: …%s", log.Name(), text[max(0, len(text)-4000):])
+		}
+	})
+	return c
+}
+
+// log returns what a program has logged.
+func (f *field) log(program string) string {
+	text, err := os.ReadFile(filepath.Join(f.folder, program+".log"))
+	require.NoError(f.t, err)
+	return string(text)
+}
+
+// kill kills a program; one that has ended stays so.
+func (f *field) kill(c *exec.Cmd) {
+	_ = c.Process.Kill()
+	_ = c.Wait()
+}
+
+// startAgent starts the agent of the machine, in place of one that was killed.
+func (f *field) startAgent() {
+	f.agent = f.start(filepath.Join(docker.Folder(), programName), "agent", "--folder", f.node, "--engine", "unix://"+docker.Socket(),
+		"--join", filepath.Join(f.folder, "token"), "--renew", "1s", "--retry", "1s")
+}
+
+// orcon runs the command line.
+func (f *field) orcon(args ...string) string {
+	f.t.Helper()
+	out, err := f.try(args...)
+	require.NoError(f.t, err, out)
+	return out
+}
+
+func (f *field) try(args ...string) (string, error) {
+	c := exec.CommandContext(f.t.Context(), filepath.Join(docker.Folder(), orconName), args...)
+	c.Env = append(os.Environ(), "KUBECONFIG="+f.Kubeconfig)
+	out, err := c.CombinedOutput()
+	return string(out), err
+}
+
+// apply applies manifests.
+func (f *field) apply(manifests string) {
+	f.t.Helper()
+	file := filepath.Join(f.t.TempDir(), "manifests.yaml")
+	require.NoError(f.t, os.WriteFile(file, []byte(manifests), 0o600))
+	f.Kubectl(f.t, "apply", "-f", file)
+}
+
+// value returns a field of an object; "" where there is none.
+func (f *field) value(object, path string) string {
+	out, err := f.Try("-n", shop, "get", object, "-o", "jsonpath="+path)
+	if err != nil {
+		return ""
+	}
+	return out
+}
+
+// becomes waits until an object has a phase.
+func (f *field) becomes(object, want string) {
+	f.t.Helper()
+	const path = "{.status.phase}"
+	err := within(f.t, func() bool { return f.value(object, path) == want })
+	require.NoError(f.t, err, "%s is %q: %s", object, f.value(object, path), f.value(object, "{.status.conditions[*].message}"))
+}
+
+// wire carries connections of the agent to the controller, unless it is cut.
+type wire struct {
+	listener net.Listener
+	to       string
+
+	mutex sync.Mutex
+	torn  bool
+	open  []net.Conn
+}
+
+func newWire(t *testing.T, port int) *wire {
+	w := &wire{to: fmt.Sprintf("127.0.0.1:%d", port)}
+	var err error
+	w.listener, err = net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = w.listener.Close() })
+	go w.carry()
+	return w
+}
+
+func (w *wire) address() string { return w.listener.Addr().String() }
+
+// cut ends all connections, and each new one, until heal.
+func (w *wire) cut() {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	w.torn = true
+	for _, c := range w.open {
+		_ = c.Close()
+	}
+	w.open = nil
+}
+
+func (w *wire) heal() {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	w.torn = false
+}
+
+// carry carries connections until the listener is closed.
+func (w *wire) carry() {
+	for {
+		in, err := w.listener.Accept()
+		if err != nil {
+			return
+		}
+		out, err := net.Dial("tcp", w.to)
+		w.mutex.Lock()
+		if err != nil || w.torn {
+			_ = in.Close()
+			w.mutex.Unlock()
+			continue
+		}
+		w.open = append(w.open, in, out)
+		w.mutex.Unlock()
+		for _, pair := range [][2]net.Conn{{in, out}, {out, in}} {
+			go func() {
+				_, _ = io.Copy(pair[0], pair[1])
+				_, _ = pair[0].Close(), pair[1].Close()
+			}()
+		}
+	}
+}

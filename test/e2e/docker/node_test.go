@@ -1,0 +1,165 @@
+package docker_test
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/moby/moby/client"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/certificate"
+	"gitlab.ilabt.imec.be/tengu/orcon/test/docker"
+)
+
+// templates has what runs on the machine.
+const templates = `
+apiVersion: orcon.tengu.io/v1alpha1
+kind: JobTemplate
+metadata: {name: check, namespace: shop}
+spec:
+  image: %[1]q
+  contract: v1
+  actions:
+    - {name: check, entrypoint: [/conformance], args: [exit, "0"]}
+    - {name: wait, entrypoint: [/conformance], args: [stop]}
+---
+apiVersion: orcon.tengu.io/v1alpha1
+kind: JobWorkspace
+metadata: {name: web, namespace: shop}
+spec: {template: check, target: {runNode: {name: lab-1}}, lostAfter: 5s, cancelGracePeriod: 2s}
+`
+
+// begin creates a JobRun.
+func (f *field) begin(name, action string) {
+	f.t.Helper()
+	f.apply(fmt.Sprintf("apiVersion: orcon.tengu.io/v1alpha1\nkind: JobRun\nmetadata: {name: %s, namespace: shop}\n"+
+		"spec: {workspace: web, action: %s}\n", name, action))
+}
+
+// ready waits until the program of a run waits for its signal, and returns the container.
+func (f *field) ready(name string) string {
+	f.t.Helper()
+	f.becomes("jobrun/"+name, "Running")
+	uid := f.value("jobrun/"+name, "{.metadata.uid}")
+	require.NoError(f.t, within(f.t, func() bool {
+		_, err := os.Stat(filepath.Join(f.node, "runs", uid+".1", "state", "ready"))
+		return err == nil
+	}))
+	c, err := engine(f.t).ContainerInspect(f.t.Context(), "orcon-"+uid+"-1", client.ContainerInspectOptions{})
+	require.NoError(f.t, err)
+	return c.Container.ID
+}
+
+// ended waits for the end of a run whose state is the next generation, and for the end of what carried it out.
+func (f *field) ended(name, phase, generation string) {
+	f.t.Helper()
+	f.becomes("jobrun/"+name, phase)
+	assert.Equal(f.t, "Committed "+generation, f.value("jobworkspace/web", "{.state.lastEnd.outcome} {.state.generation.number}"))
+	require.NoError(f.t, within(f.t, func() bool {
+		entries, err := os.ReadDir(filepath.Join(f.node, "runs"))
+		return err == nil && len(entries) == 0 && f.offers() == ""
+	}), "nothing is left of it")
+}
+
+// offers returns the Leases that are offers.
+func (f *field) offers() string {
+	return f.Kubectl(f.t, "-n", system, "get", "leases", "-l", "job.orcon.tengu.io/node", "-o", "name")
+}
+
+// expire has the certificate of the machine have ended an hour ago, while its agent is not there.
+func (f *field) expire() {
+	file := filepath.Join(f.node, "identity.json")
+	text, err := os.ReadFile(file)
+	require.NoError(f.t, err)
+	var identity map[string]string
+	require.NoError(f.t, json.Unmarshal(text, &identity))
+	pair, err := tls.X509KeyPair([]byte(identity["certificate"]), []byte(identity["key"]))
+	require.NoError(f.t, err)
+	part := func(key string) []byte {
+		out, err := base64.StdEncoding.DecodeString(f.Kubectl(f.t, "-n", system, "get", "secret", "job-node-authority", "-o",
+			"jsonpath={.data.tls\\."+key+"}"))
+		require.NoError(f.t, err)
+		return out
+	}
+	root, err := certificate.ParseRoot(part("crt"), part("key"))
+	require.NoError(f.t, err)
+	leaf, err := root.Sign(&x509.Certificate{URIs: pair.Leaf.URIs, PublicKey: pair.Leaf.PublicKey, ExtKeyUsage: pair.Leaf.ExtKeyUsage},
+		time.Now(), certificate.Periods{Leaf: -time.Hour, Skew: 2 * time.Hour})
+	require.NoError(f.t, err)
+	identity["certificate"] = string(certificate.Bundle(leaf))
+	text, err = json.Marshal(identity)
+	require.NoError(f.t, err)
+	require.NoError(f.t, os.WriteFile(file, text, 0o600))
+}
+
+// JOBS.md J13: a machine joins by a token, waits until a person adopts its key, and carries out runs: their states are
+// committed, and their logs can be read. Runs outlive its agent, and the network; a machine that is revoked does no more.
+func TestNode(t *testing.T) {
+	f := newField(t)
+	image := docker.Push(t, filepath.Join(docker.Folder(), imageName))
+	f.apply(fmt.Sprintf(templates, image))
+	var token string
+	require.NoError(t, within(t, func() bool {
+		out, err := f.try("job", "node", "join", lab)
+		token = out
+		return err == nil
+	}), token)
+	require.NoError(t, os.WriteFile(filepath.Join(f.folder, "token"), []byte(token), 0o600))
+	f.startAgent()
+	f.becomes("runnode/"+lab, "Pending")
+	f.begin("first", "check")
+	require.NoError(t, within(t, func() bool {
+		return strings.Contains(f.value("jobrun/first", "{.status.conditions[*].message}"), "its agent waits for a person, with key sha256:")
+	}))
+	assert.Empty(t, f.offers())
+	assert.Contains(t, f.orcon("job", "node", "approve", lab, "--namespaces", shop, "--capacity", "20", "--yes"), "is adopted")
+	f.ended("first", "Succeeded", "1")
+	assert.Contains(t, f.orcon("job", "node", "list"), "Ready")
+	f.orcon("job", "logs", "first", "-n", shop)
+	f.Kubectl(t, "label", "runnode", lab, "site=lab")
+	t.Run("Conformance", func(t *testing.T) { f.conforms(t, image) })
+
+	f.begin("adopted", "wait")
+	before := f.ready("adopted")
+	f.kill(f.agent)
+	f.expire()
+	f.startAgent()
+	require.NoError(t, within(t, func() bool {
+		return f.value("runnode/"+lab, "{.status.phase}") == "Ready" && strings.Contains(f.log(programName), "is renewed")
+	}))
+	assert.Equal(t, before, f.ready("adopted"), "the same container goes on")
+	f.orcon("job", "cancel", "adopted", "-n", shop)
+	f.ended("adopted", "Cancelled", "2")
+
+	f.begin("cut", "wait")
+	container := f.ready("cut")
+	f.wire.cut()
+	f.becomes("jobrun/cut", "Lost")
+	_, err := engine(t).ContainerKill(t.Context(), container, client.ContainerKillOptions{Signal: "SIGTERM"})
+	require.NoError(t, err)
+	f.wire.heal()
+	require.NoError(t, within(t, func() bool { return f.value("jobrun/cut", "{.state.end.outcome}") == "Committed" }))
+	assert.Equal(t, "3", f.value("jobworkspace/web", "{.state.generation.number}"))
+
+	f.begin("revoked", "wait")
+	container = f.ready("revoked")
+	f.orcon("job", "node", "revoke", lab)
+	f.becomes("jobrun/revoked", "Lost")
+	f.becomes("runnode/"+lab, "Revoked")
+	require.NoError(t, within(t, func() bool { return strings.Contains(f.log(programName), "the node is revoked") }))
+	f.orcon("job", "unlock", "web", "-n", shop, "--because", "the machine was stolen", "--accept", "generation", "--yes")
+	f.becomes("jobworkspace/web", "Ready")
+	_, err = engine(t).ContainerKill(t.Context(), container, client.ContainerKillOptions{Signal: "SIGTERM"})
+	require.NoError(t, err)
+	require.NoError(t, within(t, func() bool { return f.offers() == "" }), "what was offered to it is forgotten")
+	assert.Equal(t, "3", f.value("jobworkspace/web", "{.state.generation.number}"), "it commits nothing")
+}
