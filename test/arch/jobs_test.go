@@ -72,7 +72,7 @@ func TestStateOfRunsIsProtected(t *testing.T) {
 		"orcon-job-edit jobruns":             write,
 		"orcon-job-nodes runnodes":           "get list watch " + write,
 	}, given)
-	assert.Len(t, kinds, 6, "each kind has a reader")
+	assert.Len(t, kinds, 7, "each kind has a reader")
 }
 
 // Each subresource of the people's API is a permission of its own: viewers read logs, editors read and replace states, and

@@ -115,7 +115,11 @@ func (e *kubejobs) inflict(f conformance.Fault, name string) error {
 	}
 	switch f {
 	case conformance.Kill:
-		id := e.kubectl("get", "pods", "-l", "job.orcon.tengu.io/run="+name, "-o", "jsonpath={.items[0].status.containerStatuses[0].containerID}")
+		var id string
+		e.eventually(func() string { // the kubelet reports it later than the program is ready
+			id = e.kubectl("get", "pods", "-l", "job.orcon.tengu.io/run="+name, "-o", "jsonpath={.items[0].status.containerStatuses[0].containerID}")
+			return map[bool]string{true: "the container of " + name + " is not reported"}[id == ""]
+		})
 		e.ctr(e.Dir, "tasks", "kill", "--signal", "SIGKILL", strings.TrimPrefix(id, "containerd://"))
 		return nil
 	case conformance.CancelLate:

@@ -96,6 +96,7 @@ func chaosOnPods(t *testing.T, w *world) {
 	}
 	u.report(seed)
 	u.judge()
+	u.kubectl("delete", "jobworkspaces", "--all", "--timeout="+patience.String())
 }
 
 // prepare makes the journals and the JobWorkspaces, every second one of which is exclusive.

@@ -375,7 +375,7 @@ func TestDiscovery(t *testing.T) {
 	assert.Equal(t, map[string]string{
 		"jobruns/log": "get", "jobruns/plan": "get", "jobworkspaces/runs": "get", "jobworkspaces/state": "get update", "jobworkspaces/decision": "create",
 		"jobtemplates/content": "update",
-		"runnodes/token": "create",
+		"runnodes/token":       "create",
 	}, verbs)
 	code, _ := b.send(t, request{path: "/openapi/v2"})
 	assert.Equal(t, http.StatusNotFound, code, "the API server takes it for an API without schemas")
