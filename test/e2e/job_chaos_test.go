@@ -167,8 +167,8 @@ func (u *upheaval) disturb(s chaos.Step) error {
 		if err = errors.Join(err, os.Chmod(incoming, 0o700)); err != nil {
 			return err
 		}
-	case chaos.APIServerKilled:
-		u.Cluster.Kill(u.t, "kube-apiserver")
+	default:
+		u.Kill(u.t, "kube-apiserver")
 		<-time.After(outage)
 		u.StartComponent(u.t, "kube-apiserver")
 	}
@@ -353,14 +353,11 @@ func (l *lane) reached(run string, m chaos.Moment) bool {
 
 // hit does a fault to a run, if there is what it is for.
 func (l *lane) hit(run string, kind chaos.Kind) bool {
-	name := "template"
-	switch kind {
-	case chaos.PodDeleted, chaos.PodErased:
+	name := map[bool]string{true: "keeper", false: "template"}[kind == chaos.KeeperRestarted]
+	if kind == chaos.PodDeleted || kind == chaos.PodErased {
 		grace := map[bool][]client.DeleteAllOfOption{true: {client.GracePeriodSeconds(0)}}[kind == chaos.PodErased]
 		all := append(grace, client.InNamespace(l.namespace), runLabel(run))
 		return l.program(run, "keeper") != "" && l.objects.DeleteAllOf(context.Background(), &corev1.Pod{}, all...) == nil
-	case chaos.KeeperRestarted:
-		name = "keeper"
 	}
 	pids := processesOf(l.program(run, name))
 	victim := map[bool]int{true: 1}[kind == chaos.ProgramKilled] // the first one is the shim

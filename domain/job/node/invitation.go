@@ -24,7 +24,7 @@ const invitationPrefix = "orcon-node."
 
 // String returns the invitation as one word.
 func (i Invitation) String() string {
-	text, _ := json.Marshal(i) //nolint:gosec // it is what a token is for; strings can always be written
+	text, _ := json.Marshal(i) //nolint:gosec,errchkjson // it is what a token is for; strings can always be written
 	return invitationPrefix + base64.RawURLEncoding.EncodeToString(text)
 }
 

@@ -84,7 +84,7 @@ func (s *shelf) unpacked(key blob.Key) (text, digest string) {
 	s.t.Helper()
 	in, err := s.store.Get(s.t.Context(), key)
 	require.NoError(s.t, err)
-	defer in.Close()
+	defer in.Close() //nolint:errcheck // it is only read
 	packed, err := io.ReadAll(in)
 	require.NoError(s.t, err)
 	summary, err := state.Verify(bytes.NewReader(packed), 1<<20)
