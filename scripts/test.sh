@@ -116,17 +116,16 @@ stage_images() {
   diff -r "$logs/release-1" "$logs/release-2"
 }
 
-# TestBareCluster takes longest, has a cluster of its own, and waits a lot: it runs beside
-# all others.
+# The longest tests have clusters of their own, and wait a lot: they run beside all others.
 stage_e2e() {
   ready_for_pods
-  local bare failed=0
+  local longest='^(TestBareCluster|TestRunsAreJobs)$' beside failed=0
   export ORCON_AUDIT="$logs/audit"
   rm -rf "$ORCON_AUDIT" && mkdir -p "$ORCON_AUDIT"
-  go_test -count=1 -v -run '^TestBareCluster$' ./test/e2e/... &
-  bare=$!
-  go_test -count=1 -v -parallel 6 -skip '^TestBareCluster$' ./test/e2e/... || failed=1
-  wait "$bare" || failed=1
+  go_test -count=1 -v -run "$longest" ./test/e2e/ &
+  beside=$!
+  go_test -count=1 -v -parallel 5 -skip "$longest" ./test/e2e/... || failed=1
+  wait "$beside" || failed=1
   { for folder in selfsigned bundle-controller job-controller; do bin/kubectl kustomize "deployment/$folder"; printf -- '---\n'; done; } |
     go run ./test/audit "$ORCON_AUDIT" || failed=1
   return "$failed"
