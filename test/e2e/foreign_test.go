@@ -97,8 +97,9 @@ func (f chart) lives(t *testing.T, c *controlplane.Cluster) {
 	if f.ends != nil {
 		f.ends(w)
 	}
-	_, refusal := w.orcon(program, "uninstall", name, "--yes")
-	w.removes(program, name, refusal)
+	if code, refusal := w.orcon(program, "uninstall", name, "--yes", "--timeout", patience.String()); code != 0 {
+		w.removes(program, name, refusal) // with all that would be lost
+	}
 	require.EventuallyWithT(t, func(collect *assert.CollectT) {
 		missing, more := differ(before, c.Snapshot(t))
 		assert.Empty(collect, missing, "objects are missing")
