@@ -25,7 +25,7 @@ func secrets(t *testing.T, w *world) {
 	w.apply(fmt.Sprintf(jobSecrets, w.byDigest("localhost/orcon/network:dev")))
 	w.set("account", map[string]any{"user": "orders", "password": "in plain"})
 	refused := w.begin("account", "deploy")
-	w.phase(refused, "Rejected")
+	w.phase(refused, "Failed")
 	assert.Contains(t, w.field("jobrun/"+refused, "{.state.end.message}"), `parameter "password" is sensitive`)
 	assert.NotContains(t, w.kubectl("get", "jobrun", refused, "-o", "yaml"), "in plain")
 	w.set("account", map[string]any{"password": nil})
@@ -41,8 +41,10 @@ func secrets(t *testing.T, w *world) {
 	for _, line := range []string{"variable [redacted]\n", "base64 [redacted]\n", "parts [redacted]\n", `copy = "[redacted]"`} {
 		assert.Contains(t, log, line)
 	}
-	assert.JSONEq(t, `{"copy": {"sensitive": true}, "password": {"sensitive": true}, "user": {"sensitive": false, "type": "string", "value": "orders"}}`,
-		w.field("jobrun/"+run, "{.state.report.outputs}"))
+	assert.JSONEq(t, `{
+		"copy": {"sensitive": true}, "password": {"sensitive": true}, "user": {"sensitive": false, "type": "string", "value": "orders"},
+		"sites": {"sensitive": false, "type": ["object", {}], "value": {}}
+	}`, w.field("jobrun/"+run, "{.state.report.outputs}"), "sites is of the image")
 	for _, output := range []string{"copy", "password"} {
 		text, err := base64.StdEncoding.DecodeString(w.field("secret/account-outputs", "{.data."+output+"}"))
 		require.NoError(t, err)
