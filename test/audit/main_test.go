@@ -63,6 +63,12 @@ func TestRun(t *testing.T) {
 			why: "a reason is given", log: made + pods + status + lease + removes, ok: true,
 			want: "forbidden: relations-controller get secrets granting/orders-db-admin: TestDocs/share-a-secret.md relates before the namespace opens its Secret (SAFETY.md S1)\n",
 		},
+		"Numbered": {
+			why: "also in a namespace whose name has a number",
+			log: made + pods + status + lease + strings.NewReplacer("relations-controller", "job-controller", "granting", "e2e-12-3",
+				"orders-db-admin", "account-outputs").Replace(removes), ok: true,
+			want: "forbidden: job-controller get secrets e2e-12-3/account-outputs: TestRunsAreJobs/Secrets shows what a run waits for before the namespace permits it\n",
+		},
 		"Unmade": {
 			why: "an apply that creates nothing", log: pods + status + lease + applied(200), want: "not used: controller create configmaps\n",
 		},

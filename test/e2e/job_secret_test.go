@@ -32,8 +32,8 @@ func secrets(t *testing.T, w *world) {
 
 	run := w.begin("account", "deploy")
 	w.hindered(run, "Secret "+w.namespace+"/account-outputs", "ClusterRole orcon-job-outputs")
-	for role, account := range map[string]string{"orcon-job-outputs": "job-controller", "orcon-granted-secrets": "relations-controller"} {
-		w.kubectl("create", "rolebinding", role, "--clusterrole="+role, "--serviceaccount=orcon-system:"+account)
+	for _, one := range [][2]string{{"orcon-granted-secrets", "relations-controller"}, {"orcon-job-outputs", "job-controller"}} {
+		w.kubectl("create", "rolebinding", one[0], "--clusterrole="+one[0], "--serviceaccount=orcon-system:"+one[1])
 	}
 	w.phase(run, "Succeeded")
 	w.eventually(func() string { return w.kubectl("get", "jobs,pods", "-l", "job.orcon.tengu.io/run="+run, "-o", "name") })
