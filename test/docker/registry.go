@@ -20,7 +20,7 @@ import (
 // variableRelay has this program forward connections from the engine's network to the file that it names.
 const variableRelay = "ORCON_TEST_RELAY"
 
-// RegistryHost is how the engine reaches the registry of the tests.
+// RegistryHost is the address at which the engine reaches the registry of the tests.
 const RegistryHost = "127.0.0.1:5000"
 
 // socketOfRegistry returns the file at which the registry of the tests is served. Sockets of files are in no network.

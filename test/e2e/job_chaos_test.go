@@ -41,7 +41,7 @@ const (
 type upheaval struct {
 	*world
 	tally *chaos.Tally
-	// journals has a file for each JobWorkspace, outside of what runs can lose.
+	// journals is a folder with a file for each JobWorkspace. No fault of a run reaches it.
 	journals string
 	lanes    []*lane
 	// bar is how long a run may take to end after its last sign of life, or after the last fault.
@@ -99,7 +99,7 @@ func chaosOnPods(t *testing.T, w *world) {
 	u.kubectl("delete", "jobworkspaces", "--all", "--timeout="+patience.String())
 }
 
-// prepare makes the journals and the JobWorkspaces, every second one of which is exclusive.
+// prepare makes the journals and the JobWorkspaces. Every second JobWorkspace is exclusive.
 func (u *upheaval) prepare(lanes int) {
 	u.t.Helper()
 	require.NoError(u.t, v1alpha1.AddToScheme(u.objects.Scheme()))

@@ -28,11 +28,16 @@ type Authority struct {
 	Host  string
 	Clock func() time.Time
 
-	mutex   sync.Mutex
-	read    time.Time
+	mutex  sync.Mutex
+	read   time.Time
+	keys   authorityKeys
+	served *tls.Certificate
+}
+
+// authorityKeys are the keys as they were read.
+type authorityKeys struct {
 	root    *certificate.Root
 	trusted []*x509.Certificate
-	served  *tls.Certificate
 }
 
 // periods are those of certificates. An authority is replaced by a person.
@@ -55,12 +60,12 @@ const identityOf = "spiffe://orcon.tengu.io/runnode/"
 // fresh is how long keys are used before they are read again.
 const fresh = time.Minute
 
-// load reads the keys. Those that were read stay where they cannot be read again.
-func (a *Authority) load(ctx context.Context) error {
+// load returns the keys, which it reads again after a while. Those that were read stay where they cannot be read again.
+func (a *Authority) load(ctx context.Context) (authorityKeys, error) {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
 	if now := a.Clock(); now.Sub(a.read) < fresh {
-		return nil
+		return a.keys, nil
 	}
 	cert, key, trusted, err := a.Keys.Read(ctx)
 	var root *certificate.Root
@@ -68,27 +73,28 @@ func (a *Authority) load(ctx context.Context) error {
 		root, err = certificate.ParseRoot(cert, key)
 	}
 	switch {
-	case err != nil && a.root == nil:
-		return fmt.Errorf("cannot use the authority of RunNodes: %w", err)
+	case err != nil && a.keys.root == nil:
+		return a.keys, fmt.Errorf("cannot use the authority of RunNodes: %w", err)
 	case err != nil:
-		return nil // the last one is still good
+		return a.keys, nil // the last one is still good
 	}
-	if a.root == nil || !a.root.Certificate.Equal(root.Certificate) {
+	if a.keys.root == nil || !a.keys.root.Certificate.Equal(root.Certificate) {
 		a.served = nil
 	}
-	a.root, a.trusted, a.read = root, certificate.ParseBundle(append(trusted, cert...)), a.Clock()
-	return nil
+	a.keys, a.read = authorityKeys{root, certificate.ParseBundle(append(trusted, cert...))}, a.Clock()
+	return a.keys, nil
 }
 
 // Bundle returns the certificates to trust, in PEM, and their digests.
 func (a *Authority) Bundle(ctx context.Context) (bundle []byte, digests []string, err error) {
-	if err := a.load(ctx); err != nil {
+	keys, err := a.load(ctx)
+	if err != nil {
 		return nil, nil, err
 	}
-	for _, c := range a.trusted {
+	for _, c := range keys.trusted {
 		digests = append(digests, node.Digest(c.Raw))
 	}
-	return certificate.Bundle(a.trusted...), digests, nil
+	return certificate.Bundle(keys.trusted...), digests, nil
 }
 
 // errRequest is wrapped where a certificate request cannot be signed.
@@ -118,14 +124,15 @@ func parse(request []byte) (any, string, error) {
 
 // Sign returns a certificate of a node for a key, in PEM.
 func (a *Authority) Sign(ctx context.Context, name string, key any) ([]byte, error) {
-	if err := a.load(ctx); err != nil {
+	keys, err := a.load(ctx)
+	if err != nil {
 		return nil, err
 	}
 	uri, err := url.Parse(identityOf + name)
 	if err != nil {
 		return nil, fmt.Errorf("cannot name RunNode %q: %w", name, err)
 	}
-	leaf, err := a.root.Sign(&x509.Certificate{
+	leaf, err := keys.root.Sign(&x509.Certificate{
 		Subject: pkix.Name{CommonName: name}, URIs: []*url.URL{uri}, PublicKey: key,
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	}, a.Clock(), periods())
@@ -149,18 +156,19 @@ func (a *Authority) verify(ctx context.Context, state *tls.ConnectionState) (pee
 	if state == nil || len(state.PeerCertificates) == 0 {
 		return peer{}, errPeer
 	}
-	if err := a.load(ctx); err != nil {
+	keys, err := a.load(ctx)
+	if err != nil {
 		return peer{}, err
 	}
 	roots, leaf := x509.NewCertPool(), state.PeerCertificates[0]
-	for _, c := range a.trusted {
+	for _, c := range keys.trusted {
 		roots.AddCert(c)
 	}
 	at := a.Clock()
 	if leaf.NotAfter.Before(at) {
 		at = leaf.NotAfter
 	}
-	_, err := leaf.Verify(x509.VerifyOptions{Roots: roots, CurrentTime: at, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
+	_, err = leaf.Verify(x509.VerifyOptions{Roots: roots, CurrentTime: at, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
 	if err != nil {
 		return peer{}, fmt.Errorf("%w: %w; the controller's clock shows %s", errPeer, err, a.Clock().UTC().Format(time.RFC3339))
 	}
@@ -175,7 +183,8 @@ func (a *Authority) verify(ctx context.Context, state *tls.ConnectionState) (pee
 // GetCertificate returns the certificate of the controller, with the authority that signed it: an agent that joins knows
 // the authority's digest.
 func (a *Authority) GetCertificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
-	if err := a.load(hello.Context()); err != nil {
+	keys, err := a.load(hello.Context())
+	if err != nil {
 		return nil, err
 	}
 	a.mutex.Lock()
@@ -197,10 +206,10 @@ func (a *Authority) GetCertificate(hello *tls.ClientHelloInfo) (*tls.Certificate
 	} else {
 		template.DNSNames = []string{a.Host}
 	}
-	leaf, err := a.root.Sign(template, now, periods())
+	leaf, err := keys.root.Sign(template, now, periods())
 	if err != nil {
 		return nil, err
 	}
-	a.served = &tls.Certificate{Certificate: [][]byte{leaf.Raw, a.root.Certificate.Raw}, PrivateKey: key, Leaf: leaf}
+	a.served = &tls.Certificate{Certificate: [][]byte{leaf.Raw, keys.root.Certificate.Raw}, PrivateKey: key, Leaf: leaf}
 	return a.served, nil
 }

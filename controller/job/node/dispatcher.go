@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -30,8 +31,11 @@ func (e *Dispatcher) Start(ctx context.Context, a executor.Attempt) error {
 	if t.Name == "" && len(t.Labels) == 0 {
 		return e.Cluster.Start(ctx, a)
 	}
-	if len(a.Input.Secrets) > 0 {
+	switch {
+	case len(a.Input.Secrets) > 0:
 		return fmt.Errorf("%s gets no secrets: leave spec.secrets of the JobWorkspace out, or spec.target", t)
+	case a.Input.Content != "":
+		return fmt.Errorf("%s gets no content of a template of mode AdHoc: leave spec.target of the JobWorkspace out", t)
 	}
 	e.choosing.Lock()
 	defer e.choosing.Unlock()
@@ -75,8 +79,8 @@ func (e *Dispatcher) Look(ctx context.Context, n executor.Name) (executor.Sight,
 		return e.Cluster.Look(ctx, n)
 	}
 	at, err := e.Nodes.Get(ctx, o.Node)
-	if err != nil {
-		at.Seen = time.Time{} // it is gone, and calls no more
+	if err != nil && !errors.Is(err, ErrNone) { // one that is gone calls no more
+		return executor.Sight{}, err
 	}
 	sight := executor.Sight{
 		Pod:      run.Pod{Made: true, Obstacle: o.Obstacle, Stopped: o.Stopped, Where: o.Node},

@@ -2,6 +2,7 @@ package node_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -104,6 +105,24 @@ func TestSilence(t *testing.T) {
 	assert.True(t, silent(), "its node does not call")
 }
 
+// unread are nodes that cannot be read.
+type unread struct{ node.Nodes }
+
+// Get implements node.Nodes.
+func (unread) Get(context.Context, string) (domain.Node, error) {
+	return domain.Node{}, errors.New("no API server")
+}
+
+// A node that cannot be read is not taken for one that is silent: its attempt would be given to another.
+func TestUnread(t *testing.T) {
+	w := newWorld(t)
+	w.offer(w.adopted())
+	e, _ := newExecutor(w)
+	e.Nodes = unread{w}
+	_, err := e.Look(t.Context(), first())
+	require.ErrorContains(t, err, "no API server")
+}
+
 // What cannot be carried out tells why.
 func TestRefused(t *testing.T) {
 	w := newWorld(t)
@@ -113,7 +132,9 @@ func TestRefused(t *testing.T) {
 	w.adopted()
 	a.Input.Secrets = []run.SecretFile{{Name: "s"}}
 	require.ErrorContains(t, e.Start(t.Context(), a), "RunNode lab gets no secrets")
-	a.Input.Secrets = nil
+	a.Input.Secrets, a.Input.Content = nil, "sha256:1"
+	require.ErrorContains(t, e.Start(t.Context(), a), "RunNode lab gets no content of a template of mode AdHoc: leave spec.target of the JobWorkspace out")
+	a.Input.Content = ""
 	for _, uid := range []string{"a", "b"} {
 		one := a
 		one.UID = uid

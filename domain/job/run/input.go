@@ -58,7 +58,7 @@ type Files struct {
 	RestoreLogs bool `json:"restoreLogs,omitempty"`
 }
 
-// Surroundings are where a run is carried out, and what it finds there.
+// Surroundings hold the place of a run and the names of its secrets.
 type Surroundings struct {
 	Confidential
 	// Target is the node that carries the Run out; the zero value is the cluster.

@@ -1,2 +1,2 @@
-// Package shelf judges Runs, each of which had a fault, by what the store has of them.
+// Package shelf compares the Runs of chaos tests with the contents of the store.
 package shelf

@@ -59,7 +59,7 @@ func (f *field) ready(name string) string {
 	return c.Container.ID
 }
 
-// ended waits for the end of a run whose state is the next generation, and for the end of what carried it out.
+// ended waits until a run has ended with the next generation, and until its container is gone.
 func (f *field) ended(name, phase, generation string) {
 	f.t.Helper()
 	f.becomes("jobrun/"+name, phase)

@@ -1,6 +1,6 @@
 package v1alpha1
 
-// JobTarget is where runs are carried out.
+// JobTarget chooses the place that carries runs out.
 type JobTarget struct {
 	// runNode has runs carried out by a machine outside of the cluster. It must permit this namespace, and gets no secrets.
 	// +required
