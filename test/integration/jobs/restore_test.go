@@ -26,12 +26,15 @@ func TestRestoredByObjects(t *testing.T) {
 	backup := w.cluster.Kubectl(t, "-n", w.namespace, "get", "jobworkspace", "db", "-o", "yaml")
 	w.cluster.Kubectl(t, "-n", w.namespace, "delete", "jobworkspace", "db")
 
-	restore := func(text string) string {
+	restore := func(text string, flags ...string) string {
 		file := filepath.Join(t.TempDir(), "db.yaml")
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
-		out, _ := w.cluster.Try("-n", w.namespace, "create", "-f", file)
+		out, _ := w.cluster.Try(append([]string{"-n", w.namespace, "create", "-f", file}, flags...)...)
 		return out
 	}
+	controlplane.Eventually(t, func() bool {
+		return !strings.Contains(restore(backup, "--dry-run=server"), "created")
+	}, limit, "the API server enforces the policy, which takes it some seconds")
 	assert.Contains(t, restore(backup), "it would be that of another object: leave the state out, and take over what the store has with `orcon job state adopt`")
 	var o map[string]any
 	require.NoError(t, yaml.Unmarshal([]byte(backup), &o))
