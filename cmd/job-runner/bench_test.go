@@ -93,13 +93,18 @@ type child struct {
 
 // start starts job-runner; it ends with the context.
 func (p *pod) start(ctx context.Context, t require.TestingT, args ...string) *child {
+	return p.startWith(ctx, t, nil, args...)
+}
+
+// startWith starts a part with variables.
+func (p *pod) startWith(ctx context.Context, t require.TestingT, environment []string, args ...string) *child {
 	text, err := json.Marshal(append([]string{"job-runner"}, args...))
 	require.NoError(t, err)
 	log, err := os.OpenFile(p.path("log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	require.NoError(t, err)
 	defer log.Close()
 	c := &child{exec.CommandContext(ctx, os.Args[0]), make(chan struct{})}
-	c.Env = append(os.Environ(), command+"="+string(text), "STATE="+p.path("state"), "LOGS="+p.path("logs"), "BASE="+p.folder)
+	c.Env = append(append(os.Environ(), environment...), command+"="+string(text), "STATE="+p.path("state"), "LOGS="+p.path("logs"), "BASE="+p.folder)
 	c.Stderr = log
 	require.NoError(t, c.Start())
 	go func() {

@@ -38,13 +38,14 @@ func (e *processes) Run(ctx context.Context, o conformance.Order) (conformance.R
 		return conformance.Result{}, err
 	}
 	timing := job.Timing{Lost: time.Minute, Grace: conformance.Grace}
-	input := serve.Run{Parameters: conformance.Parameters, Environment: p.environment()}
+	input := serve.Run{Parameters: conformance.Parameters}
 	if err := e.Admit(uid, p.run, "pod-"+p.run, timing, input); err != nil {
 		return conformance.Result{}, err
 	}
 	k := p.keeper(ctx, e.t)
 	program := cmp.Or(o.Program, os.Args[0])
-	s := p.start(ctx, e.t, append([]string{"shim", "--exchange", p.path("exchange"), "--work", p.path("work"), "--", program}, o.Args...)...)
+	args := []string{"shim", "--exchange", p.path("exchange"), "--work", p.path("work"), "--", program}
+	s := p.startWith(ctx, e.t, p.environment(), append(args, o.Args...)...)
 	container := api.Container{Run: p.run, State: p.path("state"), Exchange: exchange.Folder(p.path("exchange")), Kill: s.Process.Kill}
 	if err := e.Inflict(ctx, o.Fault, container); err != nil {
 		return conformance.Result{}, err

@@ -33,6 +33,13 @@ func (l ending) end(ctx context.Context) error {
 		if e.ended() || !s.Ended() {
 			continue
 		}
+		if s.Exit.Cause == job.Killed && !convert.Stopped(e.JobRun) {
+			if !l.explain(ctx, e, s) {
+				l.within(time.Second)
+				continue
+			}
+			s = l.status(e)
+		}
 		if err := l.confirm(ctx, e.JobRun, s); err != nil {
 			return err
 		}
@@ -41,6 +48,19 @@ func (l ending) end(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// explanation is how long the executor may take to show how a process was killed.
+const explanation = 5 * time.Second
+
+// explain looks at what is left of an attempt whose process was killed, and reports whether it shows by what, or will not.
+func (l ending) explain(ctx context.Context, e *execution, s run.Status) bool {
+	sight, err := l.Executor.Look(ctx, l.attempt(convert.ToRun(e.JobRun), s.Attempt))
+	if err != nil {
+		l.fail(fmt.Errorf("cannot look at attempt %d of JobRun %s: %w", s.Attempt, e.Name, err))
+	}
+	e.pod = sight.Pod
+	return err == nil && (!sight.Made || sight.Stopped || sight.Over) || l.memory.passedSince(e.UID, l.Clock()) >= explanation
 }
 
 // refuse ends a Run that waits and can never start.

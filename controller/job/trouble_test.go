@@ -13,6 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
 )
 
 // vanish removes a Run as a person does who removes its finalizer by hand.
@@ -65,6 +67,35 @@ func TestDraining(t *testing.T) {
 			w.pass(r, tc.after)
 			assert.Equal(t, tc.gone, len(w.get("one").Finalizers) == 0)
 			assert.Equal(t, tc.gone, len(w.pods) == 0)
+		})
+	}
+}
+
+// The end of a process that was killed is shown when its pod shows by what, or 5 seconds later: the pod is removed then.
+func TestOutOfMemory(t *testing.T) {
+	for label, tc := range map[string]struct {
+		pod   run.Pod
+		after time.Duration
+		want  string
+	}{
+		"Unseen":  {run.Pod{Made: true}, explanation - time.Second, "Reconciling Running: it runs on node"},
+		"Seen":    {run.Pod{Made: true, Stopped: true, OutOfMemory: true}, 0, "Stalled Failed: the kernel killed it for lack of memory"},
+		"Outside": {run.Pod{Made: true, Stopped: true}, 0, "Stalled Failed: it was killed from outside"},
+		"Never":   {run.Pod{Made: true}, explanation, "Stalled Failed: it was killed from outside"},
+	} {
+		t.Run(label, func(t *testing.T) {
+			w, r := started(t, true)
+			p := w.current()
+			w.end(job.Exit{Cause: job.Killed}, "sha256:1")
+			p.Over = false
+			w.pass(r, 0)
+			assert.Contains(t, w.of("one"), "Reconciling Running")
+			p.Pod = tc.pod
+			w.pass(r, tc.after)
+			assert.Contains(t, w.of("one"), tc.want)
+			if end := w.get("one").State.End; tc.pod.OutOfMemory {
+				assert.Equal(t, string(job.OutOfMemory), string(end.Exit.Cause))
+			}
 		})
 	}
 }

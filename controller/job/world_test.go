@@ -370,9 +370,15 @@ func (w *world) claim() {
 // finish has the pod of the lock end with an exit code and a state.
 func (w *world) finish(code int, state string) {
 	w.t.Helper()
+	w.end(job.Exit{Code: code}, state)
+}
+
+// end has the pod of the lock end with an exit and a state.
+func (w *world) end(exit job.Exit, state string) {
+	w.t.Helper()
 	p := w.current()
 	w.swap(func(now workspace.Workspace) (workspace.Workspace, error) {
-		c := workspace.Capture{Run: now.Lock.Run, Fence: now.Lock.Fence, Base: now.Lock.Base, Outcome: job.Unchanged, Exit: job.Exit{Code: code}, Now: w.now}
+		c := workspace.Capture{Run: now.Lock.Run, Fence: now.Lock.Fence, Base: now.Lock.Base, Outcome: job.Unchanged, Exit: exit, Now: w.now}
 		if state != "" {
 			c.Outcome, c.Blob = job.Committed, workspace.Blob{Digest: state, Key: "k/" + state, Fence: now.Lock.Fence}
 		}

@@ -29,7 +29,9 @@ func see(job *batchv1.Job, pods []corev1.Pod, refusal string) executor.Sight {
 	}
 	s.Claimant, s.Where = string(p.UID), p.Spec.NodeName
 	s.Obstacle = cmp.Or(obstacle(p), refusal)
-	s.Stopped = ended(p) && !s.Over
+	if end := ended(p); end != nil {
+		s.Stopped, s.OutOfMemory = !s.Over, end.Reason == reasonOutOfMemory
+	}
 	return s
 }
 
@@ -62,11 +64,17 @@ func finished(p *corev1.Pod) bool {
 	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
 }
 
-// ended reports that the template's container has ended.
-func ended(p *corev1.Pod) bool {
-	return slices.ContainsFunc(p.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool {
-		return c.Name == containerTemplate && c.State.Terminated != nil
-	})
+// reasonOutOfMemory is the kubelet's reason for a container that the kernel killed for lack of memory.
+const reasonOutOfMemory = "OOMKilled"
+
+// ended returns how the template's container ended; nil for one that has not.
+func ended(p *corev1.Pod) *corev1.ContainerStateTerminated {
+	for _, c := range p.Status.ContainerStatuses {
+		if c.Name == containerTemplate {
+			return c.State.Terminated
+		}
+	}
+	return nil
 }
 
 // obstacle tells why a pod does not start, or ended before its keeper started; "" for no known reason.

@@ -45,6 +45,9 @@ func TestSee(t *testing.T) {
 	terminated := corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
 		Name: "template", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137}},
 	}}}
+	full := corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
+		Name: "template", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "OOMKilled"}},
+	}}}
 	seen := func(p run.Pod) executor.Sight {
 		p.Made, p.Where = true, "node"
 		return executor.Sight{Pod: p, Claimant: "pod-x"}
@@ -99,6 +102,7 @@ func TestSee(t *testing.T) {
 		},
 		"Running":     {why: "it runs", job: ready, pods: []corev1.Pod{made("p", corev1.PodRunning, corev1.PodStatus{})}, want: seen(run.Pod{})},
 		"Stopped":     {why: "the keeper captures", job: ready, pods: []corev1.Pod{made("p", corev1.PodRunning, terminated)}, want: seen(run.Pod{Stopped: true})},
+		"NoMemory":    {why: "the kernel killed it", job: ready, pods: []corev1.Pod{made("p", corev1.PodRunning, full)}, want: seen(run.Pod{Stopped: true, OutOfMemory: true})},
 		"PodFailed":   {why: "the Job has not counted it yet", job: ready, pods: []corev1.Pod{made("p", corev1.PodFailed, corev1.PodStatus{})}, want: seen(run.Pod{})},
 		"FailedPod":   {why: "both have ended", job: failed, pods: []corev1.Pod{made("p", corev1.PodFailed, terminated)}, want: gone},
 		"FailedFirst": {why: "the pod is still there", job: failed, pods: []corev1.Pod{made("p", corev1.PodRunning, corev1.PodStatus{})}, want: seen(run.Pod{})},

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -80,18 +81,25 @@ func (a *API) identified(h handler) http.Handler {
 	})
 }
 
+// later is done when the answer is sent, so that the caller need not wait for it; nil for nothing.
+type later func(ctx context.Context)
+
 // message reads a JSON message and writes the answer.
-func message[In, Out any](answer func(r *http.Request, c Caller, in In) (Out, error)) handler {
+func message[In, Out any](answer func(r *http.Request, c Caller, in In) (Out, later, error)) handler {
 	return func(w http.ResponseWriter, r *http.Request, c Caller) error {
 		var in In
 		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxMessage)).Decode(&in); err != nil {
 			return unreadable(err)
 		}
-		out, err := answer(r, c, in)
-		if err != nil {
-			return err
+		out, rest, err := answer(r, c, in)
+		if err == nil {
+			err = write(w, http.StatusOK, out)
 		}
-		return write(w, http.StatusOK, out)
+		if err == nil && rest != nil {
+			_ = http.NewResponseController(w).Flush()
+			rest(context.WithoutCancel(r.Context()))
+		}
+		return err
 	}
 }
 
@@ -110,6 +118,7 @@ func write(w http.ResponseWriter, status int, answer any) error {
 		return fmt.Errorf("cannot write the answer: %w", err)
 	}
 	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
 	w.WriteHeader(status)
 	_, _ = w.Write(text) // a caller that is gone repeats the request
 	return nil

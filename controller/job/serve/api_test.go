@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -31,23 +32,30 @@ type bench struct {
 
 	store blob.Store
 	url   string
+	// serving is held while a request is served, which goes on after its answer.
+	serving *sync.RWMutex
 }
 
 func newBench(t *testing.T) bench {
 	store, err := directory.Open(t.TempDir())
 	require.NoError(t, err)
-	b := bench{World: &servetest.World{}, store: store}
+	b := bench{World: &servetest.World{}, store: store, serving: &sync.RWMutex{}}
 	for token, run := range map[string]string{"p": "r", "q": "r", "s": "other"} {
 		b.Add(token, serve.Caller{
 			Workspace: "w", Run: workspace.Run{UID: run, Name: run}, Claimant: workspace.Claimant{ID: token, Where: "node"},
-		}, serve.Run{Parameters: `{"a":1}`, Environment: []string{"A=b"}, Sensitive: []string{"named"}})
+		}, serve.Run{Parameters: `{"a":1}`, Sensitive: []string{"named"}})
 	}
 	b.acquire(t, "r")
 	api := &serve.API{
 		Workspaces: b.Workspaces(), Runs: b.Runs(), Renewals: b.World, Callers: b.World, Store: store, Clock: time.Now,
 		Limits: serve.Limits{Blob: 100, State: 1 << 20, Uploads: 1, Folder: t.TempDir()},
 	}
-	server := httptest.NewServer(api.Handler())
+	handler := api.Handler()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b.serving.RLock()
+		defer b.serving.RUnlock()
+		handler.ServeHTTP(w, r)
+	}))
 	t.Cleanup(func() {
 		server.Close()
 		store.Close()
@@ -95,6 +103,8 @@ func (b bench) send(t *testing.T, q request) string {
 	defer answer.Body.Close()
 	text, err := io.ReadAll(answer.Body)
 	require.NoError(t, err)
+	b.serving.Lock()
+	b.serving.Unlock() //nolint:staticcheck // it is over
 	require.Equal(t, q.status, answer.StatusCode, "%s: %s", q.why, text)
 	if q.status < 300 {
 		return string(text)
@@ -125,7 +135,7 @@ func TestClaim(t *testing.T) {
 	var h runner.Hold
 	require.NoError(t, json.Unmarshal([]byte(text), &h))
 	assert.Equal(t, runner.Hold{
-		Workspace: "w", Fence: 1, Parameters: `{"a":1}`, Environment: []string{"A=b"}, Exclusive: true, LostSeconds: 60, GraceSeconds: 120,
+		Workspace: "w", Fence: 1, Parameters: `{"a":1}`, Environment: []string{"ORCON_GENERATION=0"}, Exclusive: true, LostSeconds: 60, GraceSeconds: 120,
 	}, h)
 	assert.Equal(t, text, b.send(t, first), "the same answer")
 	assert.Len(t, b.History("w"), 2, "and no second effect")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"strconv"
 	"strings"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
@@ -42,24 +43,23 @@ func (a *API) change(ctx context.Context, uid string, decide func(workspace.Work
 }
 
 // claim answers a claim.
-func (a *API) claim(r *http.Request, c Caller, in runner.Claim) (runner.Hold, error) {
+func (a *API) claim(r *http.Request, c Caller, in runner.Claim) (runner.Hold, later, error) {
 	if in.Place != c.Claimant.ID {
-		return runner.Hold{}, fmt.Errorf("cannot start attempt %d on %q: %w: it is that of %q", in.Attempt, in.Place, ErrForbidden, c.Claimant.ID)
+		return runner.Hold{}, nil, fmt.Errorf("cannot start attempt %d on %q: %w: it is that of %q", in.Attempt, in.Place, ErrForbidden, c.Claimant.ID)
 	}
 	run, err := a.Runs.Get(r.Context(), c.Run.UID)
 	if err != nil {
-		return runner.Hold{}, err
+		return runner.Hold{}, nil, err
 	}
 	w, err := a.change(r.Context(), c.Workspace, func(w workspace.Workspace) (workspace.Workspace, error) {
 		return a.claimed(r.Context(), w, c, in.Attempt)
 	})
 	if err != nil {
-		return runner.Hold{}, err
+		return runner.Hold{}, nil, err
 	}
-	a.generation(r.Context(), c.Workspace, w)
 	base, err := a.stored(w.State.Blob)
 	if err != nil {
-		return runner.Hold{}, err
+		return runner.Hold{}, nil, err
 	}
 	plan, err := planning{a}.applied(w, run)
 	var logs int64
@@ -68,10 +68,11 @@ func (a *API) claim(r *http.Request, c Caller, in runner.Claim) (runner.Hold, er
 	}
 	return runner.Hold{
 		Workspace: c.Workspace, Fence: w.Lock.Fence, Generation: w.Lock.Base, Base: base, Sequence: w.Checkpoint.Sequence,
-		Parameters: run.Parameters, Environment: run.Environment, Exclusive: !w.Lock.Safety.Expires(),
+		Parameters: run.Parameters, Exclusive: !w.Lock.Safety.Expires(),
+		Environment: []string{contract.VariableGeneration + "=" + strconv.FormatInt(w.Lock.Base, 10)},
 		LostSeconds: w.Lock.Timing.Lost.Seconds(), GraceSeconds: w.Lock.Timing.Grace.Seconds(), LogsFence: logs, Content: run.Content,
 		Plan: plan, Plans: run.Plans != "",
-	}, err
+	}, a.generation(c.Workspace, w), err
 }
 
 // claimed returns a Workspace after a claim, whose claimant the store has.
@@ -107,48 +108,48 @@ func (a *API) stored(b workspace.Blob) (*runner.State, error) {
 const maxWaits = 512
 
 // renew answers a renewal.
-func (a *API) renew(r *http.Request, c Caller, in runner.Renew) (runner.Renewal, error) {
+func (a *API) renew(r *http.Request, c Caller, in runner.Renew) (runner.Renewal, later, error) {
 	stored, err := a.Workspaces.Get(r.Context(), c.Workspace)
 	if err != nil {
-		return runner.Renewal{}, err
+		return runner.Renewal{}, nil, err
 	}
 	if l := stored.Workspace.Lock; l.Run != c.Run || l.Fence != in.Fence || l.Claimant.ID != c.Claimant.ID {
-		return runner.Renewal{}, fmt.Errorf("cannot renew fence %d of %s: %w", in.Fence, c.Run, workspace.ErrStale)
+		return runner.Renewal{}, nil, fmt.Errorf("cannot renew fence %d of %s: %w", in.Fence, c.Run, workspace.ErrStale)
 	}
 	run, err := a.Runs.Get(r.Context(), c.Run.UID)
 	if err == nil {
 		waits := strings.ToValidUTF8(in.Waits[:min(len(in.Waits), maxWaits)], "")
 		err = a.Renewals.Renewed(r.Context(), Renewal{Run: c.Run.UID, Fence: in.Fence, Number: in.Number, At: a.Clock(), Waits: waits})
 	}
-	return runner.Renewal{Cancel: run.Cancel}, err
+	return runner.Renewal{Cancel: run.Cancel}, nil, err
 }
 
 // checkpoint answers a checkpoint.
-func (a *API) checkpoint(r *http.Request, c Caller, in runner.Checkpoint) (struct{}, error) {
+func (a *API) checkpoint(r *http.Request, c Caller, in runner.Checkpoint) (struct{}, later, error) {
 	archive, err := a.archive(r.Context(), c, in.Fence, &in.State, statePrefix)
 	if err != nil {
-		return struct{}{}, err
+		return struct{}{}, nil, err
 	}
 	_, err = a.change(r.Context(), c.Workspace, func(w workspace.Workspace) (workspace.Workspace, error) {
 		return w.Save(workspace.Save{
 			Run: c.Run, Checkpoint: workspace.Checkpoint{Blob: archive, Sequence: in.Sequence, Torn: in.Torn},
 		})
 	})
-	return struct{}{}, err
+	return struct{}{}, nil, err
 }
 
 // end answers an end.
-func (a *API) end(r *http.Request, c Caller, in runner.End) (runner.Ended, error) {
+func (a *API) end(r *http.Request, c Caller, in runner.End) (runner.Ended, later, error) {
 	archive, err := a.archive(r.Context(), c, in.Fence, in.State, statePrefix)
 	if err != nil {
-		return runner.Ended{}, err
+		return runner.Ended{}, nil, err
 	}
 	plan, err := planning{a}.left(r.Context(), c, in)
 	if err != nil {
-		return runner.Ended{}, err
+		return runner.Ended{}, nil, err
 	}
 	if err := report(r.Context(), a.Runs, c.Run.UID, in); err != nil {
-		return runner.Ended{}, err
+		return runner.Ended{}, nil, err
 	}
 	capture := workspace.Capture{
 		Run: c.Run, Fence: in.Fence, Base: in.Base, Outcome: job.Outcome(in.Outcome), Blob: archive, Plan: plan,
@@ -163,10 +164,7 @@ func (a *API) end(r *http.Request, c Caller, in runner.End) (runner.Ended, error
 		next, outcome, err = w.End(capture)
 		return next, err
 	})
-	if err == nil {
-		a.generation(r.Context(), c.Workspace, w)
-	}
-	return runner.Ended{Outcome: string(outcome)}, err
+	return runner.Ended{Outcome: string(outcome)}, a.generation(c.Workspace, w), err
 }
 
 // report keeps what the template reported, its sensitive outputs apart.

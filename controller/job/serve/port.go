@@ -42,8 +42,7 @@ type Runs interface {
 // Run holds what a keeper needs of a Run.
 type Run struct {
 	// Parameters is a JSON document; "" for none.
-	Parameters  string
-	Environment []string
+	Parameters string
 	// Sensitive are the names of outputs that people must not read.
 	Sensitive []string
 	// RestoreLogs has the log files of the last run restored.

@@ -38,10 +38,12 @@ func (a *API) owned(ctx context.Context, c Caller, fence int64) error {
 	return err
 }
 
-// generation records that a generation exists, after the Workspace has it, so that a Workspace which is restored to a
-// time before is known to be behind. A record that is lost is written with the next one.
-func (a *API) generation(ctx context.Context, uid string, w workspace.Workspace) {
-	if err := evidence.Record(ctx, a.Store, uid, w); err != nil {
-		glog.Warning(err)
+// generation returns what records that a generation exists, after the Workspace has it, so that a Workspace which is
+// restored to a time before is known to be behind. A record that is lost is written with the next one.
+func (a *API) generation(uid string, w workspace.Workspace) later {
+	return func(ctx context.Context) {
+		if err := evidence.Record(ctx, a.Store, uid, w); err != nil {
+			glog.Warning(err)
+		}
 	}
 }

@@ -25,5 +25,5 @@ func (r Records) Claim(ctx context.Context, uid string, fence int64, id string) 
 
 // Generation records that the current generation of a stored Workspace exists.
 func (r Records) Generation(ctx context.Context, uid string, w workspace.Workspace) {
-	(&API{Store: r.Store}).generation(ctx, uid, w)
+	(&API{Store: r.Store}).generation(uid, w)(ctx)
 }

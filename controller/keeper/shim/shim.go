@@ -62,8 +62,9 @@ type halt struct {
 }
 
 const (
-	// look is how often the exchange folder is read.
+	// look is how often the exchange folder is read, and soon how often before the process is started.
 	look = 20 * time.Millisecond
+	soon = 5 * time.Millisecond
 	// segment and spool limit what is kept of each output until the keeper has taken it, in bytes.
 	segment = 1 << 20
 	spool   = 64 << 20
@@ -92,9 +93,9 @@ func (s *Shim) Run(ctx context.Context) (code int, err error) {
 	if err := s.recover(); err != nil {
 		return contract.Refused, err
 	}
-	ticks := time.NewTicker(look)
+	ticks := time.NewTicker(soon)
 	defer ticks.Stop()
-	for {
+	for waits := true; ; {
 		var received os.Signal
 		select {
 		case <-ctx.Done():
@@ -106,6 +107,10 @@ func (s *Shim) Run(ctx context.Context) (code int, err error) {
 		}
 		if code, done, err := s.step(received); done || err != nil {
 			return code, err
+		}
+		if waits && s.main != 0 {
+			waits = false
+			ticks.Reset(look)
 		}
 	}
 }

@@ -127,6 +127,7 @@ func TestDerive(t *testing.T) {
 		"Lost":       {from: held(lost), phase: run.Lost, says: "may still run on node-a: decide with `orcon job unlock shop/db --because TEXT --accept generation`"},
 		"NotStored":  {facts: run.Facts{Problem: "x links to /etc"}, from: held(failed), phase: run.Lost, says: "its process has ended (exit code 0), and its state could not be committed: x links to /etc: decide with `orcon job unlock shop/db"},
 		"Killed":     {from: end(job.Committed, job.Exit{Cause: job.Killed}), phase: run.Failed, says: "it was killed from outside, or for lack of memory: `orcon job logs one`; its state is committed", ended: true},
+		"NoMemory":   {facts: run.Facts{Pod: run.Pod{OutOfMemory: true}}, from: end(job.Committed, job.Exit{Cause: job.Killed}), phase: run.Failed, says: "for lack of memory: raise the limit", ended: true},
 		"LostSafe":   {from: held(idempotent), phase: run.Lost, says: "released after 3m15s of silence"},
 		"Succeeded":  {from: end(job.Committed, job.Exit{}), phase: run.Succeeded, says: "its state is committed", ended: true},
 		"Failed":     {from: end(job.Committed, job.Exit{Code: 3}), phase: run.Failed, says: "exit code 3: `orcon job logs one`; its state is committed", ended: true},

@@ -65,6 +65,8 @@ type Pod struct {
 	Obstacle string
 	// Stopped reports that the process has ended, and the keeper is at work.
 	Stopped bool
+	// OutOfMemory reports that the kernel killed the process for lack of memory.
+	OutOfMemory bool
 	// Where is its node.
 	Where string
 }
@@ -180,6 +182,9 @@ var reasons = map[workspace.Reason]string{
 // ended returns the status of the Run whose end the Workspace records.
 func ended(f Facts, w workspace.Workspace) Status {
 	e := w.Last
+	if e.Exit.Cause == job.Killed && f.Pod.OutOfMemory {
+		e.Exit.Cause = job.OutOfMemory // which only the pod shows: a keeper sees no more than that the process is gone
+	}
 	s := Status{Outcome: e.Outcome, Exit: e.Exit, Attempt: e.Attempt, Fence: e.Fence}
 	switch stop := f.stopping(); {
 	case e.Exit.Cause == job.Unreported:
@@ -192,6 +197,8 @@ func ended(f Facts, w workspace.Workspace) Status {
 		s.Phase, s.Message = Succeeded, "it succeeded"
 	case e.Exit.Cause == job.Killed:
 		s.Phase, s.Message = Failed, "it was killed from outside, or for lack of memory: `orcon job logs "+f.Run.Name+"`"
+	case e.Exit.Cause == job.OutOfMemory:
+		s.Phase, s.Message = Failed, "the kernel killed it for lack of memory: raise the limit of its container (`kubectl get limitranges`) or free memory on its node"
 	default:
 		s.Phase, s.Message = Failed, "it failed with "+e.Exit.String()+": `orcon job logs "+f.Run.Name+"`"
 	}

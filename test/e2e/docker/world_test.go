@@ -24,7 +24,6 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/serve"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/conformance"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/conformance/api"
@@ -126,7 +125,7 @@ func (w *world) attempt(o conformance.Order) executor.Attempt {
 		Input: run.Input{Action: "check", Artifact: run.Artifact{Image: image}, Entrypoint: []string{cmp.Or(o.Program, program)}, Args: o.Args},
 	}
 	require.NoError(w.t, w.Admit(a.Workspace, a.UID, node, a.Timing, serve.Run{
-		Parameters: conformance.Parameters, Environment: []string{contract.VariableGeneration + "=0"},
+		Parameters: conformance.Parameters,
 	}))
 	return a
 }

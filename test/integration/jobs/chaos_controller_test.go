@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -142,7 +143,7 @@ func (p *process) handler(m manager.Manager, store blob.Store, renewals serve.Re
 	mux := http.NewServeMux()
 	mux.Handle(runner.Path, (&serve.API{
 		Workspaces: workspaces, Runs: kubejobs.Runs{Objects: objects, Writer: m.GetClient()}, Renewals: renewals,
-		Callers: callers{m.GetAPIReader()}, Store: store, Limits: limits, Clock: time.Now,
+		Callers: callers{m.GetAPIReader(), &sync.Map{}}, Store: store, Limits: limits, Clock: time.Now,
 	}).Handler())
 	mux.Handle("/apis/", (&people.API{
 		Workspaces: workspaces, Store: store, Persons: anybody{}, Rights: anybody{}, Objects: aggregation.Objects{Reader: m.GetAPIReader()},
@@ -160,12 +161,18 @@ func (s signs) Last(ctx context.Context, run string) (controller.Sign, error) {
 	return controller.Sign{Fence: last.Fence, Number: last.Number, Waits: last.Waits}, err
 }
 
-// callers knows keepers by their tokens.
-type callers struct{ live client.Reader }
+// callers knows keepers by their tokens, and remembers those that were good, as those of pods do.
+type callers struct {
+	live  client.Reader
+	known *sync.Map
+}
 
 // Identify implements serve.Callers.
 func (c callers) Identify(r *http.Request) (serve.Caller, error) {
 	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if known, ok := c.known.Load(token); ok {
+		return known.(serve.Caller), nil
+	}
 	parts := strings.SplitN(token, "/", 5)
 	if len(parts) != 5 {
 		return serve.Caller{}, serve.ErrForbidden
@@ -177,10 +184,12 @@ func (c callers) Identify(r *http.Request) (serve.Caller, error) {
 	if string(o.UID) != parts[2] || len(o.OwnerReferences) == 0 {
 		return serve.Caller{}, serve.ErrForbidden
 	}
-	return serve.Caller{
+	caller := serve.Caller{
 		Workspace: string(o.OwnerReferences[0].UID), Run: workspace.Run{UID: parts[2], Name: parts[1]},
 		Claimant: workspace.Claimant{ID: parts[3], Where: parts[4]},
-	}, nil
+	}
+	c.known.Store(token, caller)
+	return caller, nil
 }
 
 // anybody is a person who may do anything.

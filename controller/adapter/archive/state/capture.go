@@ -35,6 +35,10 @@ type Summary struct {
 	Torn bool
 }
 
+// window is how far back repeated content is found, in bytes. With the library's own 8 MiB each capture would take 19 MB
+// of memory in place of 4, and for small states twice the time.
+const window = 1 << 20
+
 // Capture writes the state in a folder as an archive. What Restore would refuse is an error. Files that another
 // process changes meanwhile make the archive torn, and never fail it.
 func Capture(out io.Writer, folder string, o Options) (Summary, error) {
@@ -43,7 +47,7 @@ func Capture(out io.Writer, folder string, o Options) (Summary, error) {
 		return Summary{}, fmt.Errorf("cannot capture the state: %w", err)
 	}
 	defer root.Close() //nolint:errcheck // it is only read
-	packed, err := zstd.NewWriter(out, zstd.WithEncoderConcurrency(1))
+	packed, err := zstd.NewWriter(out, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(window))
 	if err != nil {
 		return Summary{}, fmt.Errorf("cannot capture the state: %w", err)
 	}

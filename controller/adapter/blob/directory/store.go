@@ -80,6 +80,9 @@ func (s *Store) Put(ctx context.Context, key blob.Key, content io.ReadSeeker) er
 	if err := errors.Join(key.Check(), ctx.Err()); err != nil {
 		return err
 	}
+	if _, err := s.root.Lstat(key.String()); err == nil {
+		return s.settle(key, content)
+	}
 	aside := path.Join(incoming, rand.Text())
 	err := s.write(aside, content)
 	if err == nil {

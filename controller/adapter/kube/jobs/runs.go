@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -14,7 +13,6 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/serve"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
 )
 
 // maxMessage is the size of the message of a report, in bytes.
@@ -29,7 +27,7 @@ type Runs struct {
 
 var _ serve.Runs = Runs{}
 
-// Get implements serve.Runs. The environment has what is known only at the claim; all else is in the pod.
+// Get implements serve.Runs.
 func (r Runs) Get(ctx context.Context, uid string) (serve.Run, error) {
 	o, err := r.run(ctx, uid)
 	if err != nil {
@@ -42,10 +40,6 @@ func (r Runs) Get(ctx context.Context, uid string) (serve.Run, error) {
 	if err != nil {
 		return serve.Run{}, fmt.Errorf("cannot read JobRun %s/%s: %w", o.Namespace, o.Name, err)
 	}
-	var w v1alpha1.JobWorkspace
-	if err := r.Live.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: o.Spec.Workspace}, &w); err != nil {
-		return serve.Run{}, fmt.Errorf("cannot read JobWorkspace %s/%s: %w", o.Namespace, o.Spec.Workspace, err)
-	}
 	run := serve.Run{
 		Cancel: convert.Stopped(o), RestoreLogs: input.RestoreLogs, Namespace: o.Namespace, Content: input.Content, Plan: input.Plan,
 		Sensitive: input.SensitiveOutputs,
@@ -56,13 +50,11 @@ func (r Runs) Get(ctx context.Context, uid string) (serve.Run, error) {
 	if p := o.State.Input.Parameters; p != nil {
 		run.Parameters = string(p.Raw)
 	}
-	if s := w.State; s != nil && s.Lock != nil && s.Lock.Run.UID == uid {
-		run.Environment = []string{contract.VariableGeneration + "=" + strconv.FormatInt(s.Lock.Base, 10)}
-	}
 	return run, nil
 }
 
-// Report implements serve.Runs. A report of an earlier fence than the stored one is late, and changes nothing.
+// Report implements serve.Runs. A report of an earlier fence than the stored one is late, and changes nothing; neither
+// does one without content that replaces none.
 func (r Runs) Report(ctx context.Context, uid string, report serve.Report) error {
 	o, err := r.run(ctx, uid)
 	if err != nil {
@@ -71,7 +63,9 @@ func (r Runs) Report(ctx context.Context, uid string, report serve.Report) error
 	if o.State == nil {
 		o.State = &v1alpha1.JobRunState{}
 	}
-	if before := o.State.Report; before != nil && before.Fence >= report.Fence {
+	empty := report.Message == "" && strings.TrimSpace(report.Outputs) == "" && len(report.Sensitive) == 0
+	switch before := o.State.Report; {
+	case before == nil && empty, before != nil && before.Fence >= report.Fence:
 		return nil
 	}
 	if err := r.conceal(ctx, o, report); err != nil {

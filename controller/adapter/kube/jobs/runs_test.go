@@ -18,22 +18,15 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/serve"
 )
 
-// A keeper gets the frozen parameters, and what is known at the claim.
+// A keeper gets the frozen parameters.
 func TestRun(t *testing.T) {
 	template, w, r, p := shop(t)
-	lock := &v1alpha1.JobLock{Run: v1alpha1.JobHolder{UID: "r-uid"}, Attempt: 1, Fence: 3, Base: 12}
-	w.State = &v1alpha1.JobWorkspaceState{Fence: 3, Lock: lock}
 	world := newWorld(t, template, w, r, p)
 	got, err := Runs{Objects: world.objects()}.Get(t.Context(), "r-uid")
 	require.NoError(t, err)
-	assert.Equal(t, serve.Run{
-		Parameters: `{"size":"3"}`, Environment: []string{"ORCON_GENERATION=12"}, Namespace: "shop", Content: "sha256:content",
-	}, got)
-
-	lock.Run.UID = "another"
-	got, err = Runs{Objects: newWorld(t, w, r).objects()}.Get(t.Context(), "r-uid")
-	require.NoError(t, err)
-	assert.Empty(t, got.Environment, "the lock is another's")
+	assert.Equal(t, serve.Run{Parameters: `{"size":"3"}`, Namespace: "shop", Content: "sha256:content"}, got)
+	_, err = Runs{Objects: world.objects()}.Get(t.Context(), "gone")
+	require.ErrorIs(t, err, errUnknown)
 }
 
 // JOBS.md J7: a cancel, a deletion and a timeout that has passed stop the process.
@@ -100,19 +93,11 @@ func TestReportMoved(t *testing.T) {
 	world := newWorld(t, w, r)
 	port := Runs{Objects: world.objects(), Writer: world}
 	world.refused = apierrors.NewConflict(schema.GroupResource{Resource: "jobruns"}, r.Name, errors.New("another version"))
-	require.ErrorIs(t, port.Report(t.Context(), "r-uid", serve.Report{Fence: 1}), serve.ErrMoved)
-	require.ErrorIs(t, port.Report(t.Context(), "gone", serve.Report{Fence: 1}), errUnknown)
+	require.ErrorIs(t, port.Report(t.Context(), "r-uid", serve.Report{Fence: 1, Message: "it failed"}), serve.ErrMoved)
+	require.NoError(t, port.Report(t.Context(), "r-uid", serve.Report{Fence: 1, Outputs: " "}), "there is nothing to write")
+	require.ErrorIs(t, port.Report(t.Context(), "gone", serve.Report{Fence: 1, Message: "it failed"}), errUnknown)
 	world.refused = nil
-	require.NoError(t, port.Report(t.Context(), "r-uid", serve.Report{Fence: 1}))
-}
-
-// A Run whose Workspace is gone gets nothing.
-func TestRunWithoutWorkspace(t *testing.T) {
-	_, _, r, _ := shop(t)
-	_, err := Runs{Objects: newWorld(t, r).objects()}.Get(t.Context(), "r-uid")
-	require.ErrorContains(t, err, "cannot read JobWorkspace shop/network")
-	_, err = Runs{Objects: newWorld(t, r).objects()}.Get(t.Context(), "gone")
-	require.ErrorIs(t, err, errUnknown)
+	require.NoError(t, port.Report(t.Context(), "r-uid", serve.Report{Fence: 1, Message: "it failed"}))
 }
 
 // A JobRun that has ended is not in the index, and is found all the same: a late message of it may still come.
