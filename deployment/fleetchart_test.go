@@ -21,6 +21,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/directory"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/content"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/content/render"
 	"gitlab.ilabt.imec.be/tengu/orcon/deployment"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/fleet/schema"
@@ -57,14 +58,14 @@ func cronjob(fields values) values {
 	return values{"excludeService": true, "cronjobs": v["integrations"]}
 }
 
-// render renders the chart that orcon embeds.
-func render(t *testing.T, v values, parameters map[string]string) ([]bundle.Object, error) {
+// renderFleet renders the chart that orcon embeds.
+func renderFleet(t *testing.T, v values, parameters map[string]string) ([]bundle.Object, error) {
 	t.Helper()
 	tree, err := directory.Files(deployment.Manifests())
 	require.NoError(t, err)
 	text, err := yaml.Marshal(v)
 	require.NoError(t, err)
-	rendered, err := content.Render(t.Context(), tree, content.Options{
+	rendered, err := render.Render(t.Context(), tree, content.Options{
 		Path: "fleet-chart", Name: "fleet", Namespace: "tools", Values: []content.ValuesFile{{Name: "values.yaml", Text: text}}, Parameters: parameters,
 	})
 	return rendered.Objects, err
@@ -73,7 +74,7 @@ func render(t *testing.T, v values, parameters map[string]string) ([]bundle.Obje
 // rendered renders values that must be right, to objects of Kubernetes without a field that it does not know.
 func rendered(t *testing.T, v values) []bundle.Object {
 	t.Helper()
-	objects, err := render(t, v, nil)
+	objects, err := renderFleet(t, v, nil)
 	require.NoError(t, err)
 	for _, o := range objects {
 		strict(t, o)

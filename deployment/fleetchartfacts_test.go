@@ -229,7 +229,7 @@ func TestFleetChartRefuses(t *testing.T) {
 	}
 	for label, tc := range tests {
 		t.Run(label, func(t *testing.T) {
-			_, err := render(t, tc.values, nil)
+			_, err := renderFleet(t, tc.values, nil)
 			require.ErrorContains(t, err, tc.errs, tc.why)
 		})
 	}
@@ -240,7 +240,7 @@ func TestFleetChartParameters(t *testing.T) {
 		"IMAGE_TAG": "v7", "IMAGE_DIGEST": "sha256:a", "BUSYBOX_IMAGE_DIGEST": "sha256:b", "FLUENTD_IMAGE_DIGEST": "sha256:c",
 		"DNS_ZONES_MEMORY_LIMIT": "9Gi", "BUSYBOX_IMAGE_PULL_POLICY": "IfNotPresent",
 	}
-	objects, err := render(t, with(integration(nil), values{"imageDigests": true}), digests)
+	objects, err := renderFleet(t, with(integration(nil), values{"imageDigests": true}), digests)
 	require.NoError(t, err)
 	d, ok := strict(t, objects[0]).(*appsv1.Deployment)
 	require.True(t, ok)

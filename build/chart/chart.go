@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/content"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/content/render"
 	"gitlab.ilabt.imec.be/tengu/orcon/deployment"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
@@ -18,7 +19,7 @@ type options struct {
 
 // chart returns the files of the chart by their paths.
 func chart(ctx context.Context, o options) (map[string]string, error) {
-	m, err := render(ctx)
+	m, err := renderAll(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -55,9 +56,9 @@ type manifests struct {
 	variants, addOns []variant
 }
 
-// render renders all variants. One that has the namespace is Orcon itself; others are
+// renderAll renders all variants. One that has the namespace is Orcon itself; others are
 // installed beside it.
-func render(ctx context.Context) (manifests, error) {
+func renderAll(ctx context.Context) (manifests, error) {
 	var m manifests
 	for _, name := range deployment.Variants() {
 		source := content.Source{Reference: bundle.Reference{Origin: bundle.Builtin, Location: name}}
@@ -65,7 +66,7 @@ func render(ctx context.Context) (manifests, error) {
 		if err != nil {
 			return m, fmt.Errorf("cannot read the manifests: %w", err)
 		}
-		rendered, err := content.Render(ctx, tree, content.Options{Path: name})
+		rendered, err := render.Render(ctx, tree, content.Options{Path: name})
 		if err != nil {
 			return m, fmt.Errorf("cannot render deployment/%s: %w", name, err)
 		}

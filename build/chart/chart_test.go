@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/content"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/content/render"
 	"gitlab.ilabt.imec.be/tengu/orcon/deployment"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
@@ -46,7 +47,7 @@ func generate(t *testing.T, o options) bundle.Tree {
 func rendered(t *testing.T, tree bundle.Tree, namespace string, set ...string) (map[string]string, error) {
 	t.Helper()
 	o := content.Options{Format: string(bundle.Helm), Name: "orcon", Namespace: namespace, Set: set}
-	all, err := content.Render(t.Context(), tree, o)
+	all, err := render.Render(t.Context(), tree, o)
 	assert.Empty(t, all.Notes)
 	return texts(t, all.Objects), err
 }
@@ -81,7 +82,7 @@ func kustomized(t *testing.T, change *strings.Replacer, variants ...string) map[
 		source := content.Source{Reference: bundle.Reference{Origin: bundle.Builtin, Location: name}}
 		tree, _, err := content.Fetcher{Builtin: edited}.Fetch(t.Context(), source)
 		require.NoError(t, err)
-		result, err := content.Render(t.Context(), tree, content.Options{Path: name})
+		result, err := render.Render(t.Context(), tree, content.Options{Path: name})
 		require.NoError(t, err)
 		maps.Copy(all, texts(t, result.Objects))
 	}

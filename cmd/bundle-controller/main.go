@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/installation"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/content/render"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/supply"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/destination"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/fleet"
@@ -79,7 +80,7 @@ type fleetSettings struct {
 }
 
 func main() {
-	supply.Child()
+	supply.Child(render.Output)
 	s, err := parse(flag.CommandLine, os.Args[1:], os.Getenv)
 	end := func() {}
 	if err == nil && s.logFile != "" {

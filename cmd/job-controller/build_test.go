@@ -13,7 +13,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	supply.Child()
+	supply.Child(nil)
 	os.Exit(m.Run())
 }
 

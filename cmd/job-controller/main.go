@@ -74,7 +74,7 @@ type serving struct {
 }
 
 func main() {
-	supply.Child()
+	supply.Child(nil)
 	s, err := parse(flag.CommandLine, os.Args[1:])
 	if err == nil {
 		err = start(ctrl.SetupSignalHandler(), s)

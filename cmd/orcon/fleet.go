@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/content"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/content/render"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/fleet"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/fleet/data"
@@ -53,7 +53,7 @@ func (o *fleetOptions) flags(c *cobra.Command) {
 }
 
 // chart fetches the chart, and reads the files and parameters of the command line.
-func (o *fleetOptions) chart(c *cobra.Command, source string) (*content.Prepared, error) {
+func (o *fleetOptions) chart(c *cobra.Command, source string) (*render.Prepared, error) {
 	if o.data == "" {
 		return nil, errors.New("cannot tell what runs: name the data files with --data FOLDER")
 	}
@@ -64,7 +64,7 @@ func (o *fleetOptions) chart(c *cobra.Command, source string) (*content.Prepared
 	if err != nil {
 		return nil, err
 	}
-	return content.Prepare(tree, o.Path, o.Format)
+	return render.Prepare(tree, o.Path, o.Format)
 }
 
 // fetchData fetches data, which may come from where no chart can.

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/git"
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/content"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/content/render"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/spelling"
 )
@@ -19,7 +19,7 @@ type fleetBase struct {
 	// name names the data for a user.
 	name  string
 	files bundle.Tree
-	chart *content.Prepared
+	chart *render.Prepared
 }
 
 // baseRevision is a revision of the repository that a folder lies in.
@@ -30,7 +30,7 @@ type baseRevision struct {
 }
 
 // before returns the data and the chart before the change. now is the chart after it.
-func (o *fleetPlanOptions) before(c *cobra.Command, chart string, now *content.Prepared) (fleetBase, error) {
+func (o *fleetPlanOptions) before(c *cobra.Command, chart string, now *render.Prepared) (fleetBase, error) {
 	base := fleetBase{name: o.base, chart: now}
 	at, err := revisionOf("--base", o.base, o.data)
 	switch {
@@ -49,7 +49,7 @@ func (o *fleetPlanOptions) before(c *cobra.Command, chart string, now *content.P
 	if err != nil || tree == nil {
 		return base, err
 	}
-	prepared, err := content.Prepare(*tree, o.Path, o.Format)
+	prepared, err := render.Prepare(*tree, o.Path, o.Format)
 	if err != nil {
 		return base, fmt.Errorf("cannot use the chart before the change: %w", err)
 	}

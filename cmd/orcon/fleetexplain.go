@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/content"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/content/render"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/fleet"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/fleet/data"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/spelling"
@@ -130,7 +130,7 @@ func (o *fleetExplainOptions) specFields(c *cobra.Command) (data.Options, error)
 	if err != nil {
 		return data.Options{}, err
 	}
-	chart, err := content.Prepare(tree, "", "")
+	chart, err := render.Prepare(tree, "", "")
 	if err != nil {
 		return data.Options{}, err
 	}

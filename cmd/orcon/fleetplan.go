@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/content"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/content/render"
 )
 
 // fleetPlanOptions are the flags of fleet plan.
@@ -175,7 +175,7 @@ func ended(r liveRights, planned []plannedMember) error {
 }
 
 // comparison reads both versions. Without --base, the members that live has are the version before the change.
-func (o *fleetPlanOptions) comparison(c *cobra.Command, source string, chart *content.Prepared, live *fleetLive) (fleetComparison, error) {
+func (o *fleetPlanOptions) comparison(c *cobra.Command, source string, chart *render.Prepared, live *fleetLive) (fleetComparison, error) {
 	files, err := o.fetchData(c, o.data)
 	if err != nil {
 		return fleetComparison{}, err

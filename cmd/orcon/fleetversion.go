@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/content"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/content/render"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/fleet"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/fleet/data"
@@ -21,7 +22,7 @@ type fleetVersion struct {
 	// source names the data for a user.
 	source  string
 	data    data.Data
-	chart   *content.Prepared
+	chart   *render.Prepared
 	members []fleetMember
 	// idle are the members for which nothing is rendered.
 	idle []integrationset.Key
@@ -39,7 +40,7 @@ type fleetMember struct {
 }
 
 // version returns the version of the data that files declare.
-func (o *fleetOptions) version(chart *content.Prepared, source string, files bundle.Tree) (fleetVersion, error) {
+func (o *fleetOptions) version(chart *render.Prepared, source string, files bundle.Tree) (fleetVersion, error) {
 	schema, err := fleet.ParseSchema(chart.Schema())
 	if err != nil {
 		return fleetVersion{}, fmt.Errorf("cannot use the chart: %w", err)

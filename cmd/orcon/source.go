@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/content"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/content/render"
 	"gitlab.ilabt.imec.be/tengu/orcon/deployment"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
@@ -45,15 +46,15 @@ func (o *sourceOptions) flags(c *cobra.Command) {
 }
 
 // render fetches a source and returns the objects that it means. Notes go to standard error.
-func (o *sourceOptions) render(c *cobra.Command, source string) (content.Rendered, bundle.Tree, error) {
+func (o *sourceOptions) render(c *cobra.Command, source string) (render.Rendered, bundle.Tree, error) {
 	tree, err := o.fetch(c, source)
 	if err == nil {
 		err = o.read()
 	}
 	if err != nil {
-		return content.Rendered{}, tree, err
+		return render.Rendered{}, tree, err
 	}
-	rendered, err := content.Render(c.Context(), tree, o.Options)
+	rendered, err := render.Render(c.Context(), tree, o.Options)
 	for _, note := range rendered.Notes {
 		fmt.Fprintln(c.ErrOrStderr(), "note:", note)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/content"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/content/render"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
@@ -228,7 +229,7 @@ func TestContentsAreRemembered(t *testing.T) {
 	renders := 0
 	r.Contents.Rendering = func(ctx context.Context, in io.Reader, out io.Writer) error {
 		renders++
-		return content.Work(ctx, in, out)
+		return content.Worker(render.Output)(ctx, in, out)
 	}
 	w.run(r, "Healthy")
 	assert.Equal(t, 1, w.fetches)

@@ -26,6 +26,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/content"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/content/render"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/supply"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
@@ -134,10 +135,11 @@ func newWorld(t *testing.T, manifests string, change ...func(*v1alpha1.BundleDep
 
 // leader returns a controller that has just begun.
 func (w *world) leader() *Reconciler {
+	work := content.Worker(render.Output)
 	return &Reconciler{
 		Client: w.client, Reader: w.client, Connect: func(Access) (World, Store, error) { return w, w, nil },
 		Events: w.events, Identity: "c1", Account: "orcon-system:bundle-controller", Now: w.clock, Resync: 2 * time.Minute,
-		Contents: &content.Isolated{Fetching: content.Work, Rendering: content.Work, Cache: content.Cache{Folder: fetched}}, Places: supply.Places(),
+		Contents: &content.Isolated{Fetching: work, Rendering: work, Cache: content.Cache{Folder: fetched}}, Places: supply.Places(),
 	}
 }
 

@@ -176,3 +176,12 @@ func TestFetchAuthority(t *testing.T) {
 	_, _, err = content.Fetcher{}.Fetch(t.Context(), source)
 	require.ErrorContains(t, err, "ca.crt")
 }
+
+// A source is a file, if that holds manifests.
+func TestSourceIsOneFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "t.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(configMap), 0o600))
+	tree, _, err := content.Fetcher{}.Fetch(t.Context(), parsed(t, file))
+	require.NoError(t, err)
+	assert.Equal(t, []string{"t.yaml"}, tree.Paths())
+}

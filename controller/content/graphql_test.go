@@ -1,4 +1,4 @@
-package content
+package content_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/content"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/destination"
 )
@@ -33,7 +34,7 @@ func TestGraphQL(t *testing.T) {
 	}))
 	defer server.Close()
 	d := newDesk(t)
-	source := Source{Reference: bundle.Reference{Origin: bundle.GraphQL, Location: server.URL + "/graphql"}}
+	source := content.Source{Reference: bundle.Reference{Origin: bundle.GraphQL, Location: server.URL + "/graphql"}}
 	f := d.fetch(source)
 	assert.Equal(t, "graphql+"+server.URL+"/graphql#sha256="+sum, f.Resolved[0].String())
 	tree, err := f.Tree()
@@ -46,7 +47,7 @@ func TestGraphQL(t *testing.T) {
 	assert.Empty(t, d.left())
 
 	d.Destinations = func(context.Context) (destination.Rules, error) { return destination.Rules{}, nil }
-	_, err = d.Fetch(t.Context(), []Source{source}, d.configMaps)
+	_, err = d.Fetch(t.Context(), []content.Source{source}, d.configMaps)
 	_, refused := errors.AsType[*destination.RefusedError](err)
 	assert.True(t, refused, "%v", err)
 }

@@ -37,7 +37,7 @@ type exceeding interface {
 	Exceeded() bool
 }
 
-// Run has a process do Work: it reads in and writes out. What ends it by force is its error.
+// Run has a process do the work of a Worker: it reads in and writes out. What ends it by force is its error.
 type Run func(ctx context.Context, in io.Reader, out io.Writer) error
 
 // Isolated fetches and renders in processes of their own, so that no content can exhaust this one. Content
@@ -201,7 +201,7 @@ func (i *Isolated) fetch(ctx context.Context, s Source) (*packed, string, error)
 type Output struct {
 	// Objects are for Decode.
 	Objects []byte
-	// Notes are Rendered's.
+	// Notes tell people what else they should know.
 	Notes []string
 }
 

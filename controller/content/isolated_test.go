@@ -1,4 +1,4 @@
-package content
+package content_test
 
 import (
 	"bytes"
@@ -16,6 +16,8 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/archive"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/web"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/content"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/content/render"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/destination"
 )
@@ -24,7 +26,7 @@ const configMap = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
 
 // desk is an Isolated whose work is done in this process, and counted.
 type desk struct {
-	*Isolated
+	*content.Isolated
 
 	t                *testing.T
 	fetches, renders int
@@ -33,18 +35,19 @@ type desk struct {
 func newDesk(t *testing.T) *desk {
 	t.Helper()
 	d := &desk{t: t}
-	counted := func(count *int) Run {
+	work := content.Worker(render.Output)
+	counted := func(count *int) content.Run {
 		return func(ctx context.Context, in io.Reader, out io.Writer) error {
 			*count++
-			return Work(ctx, in, out)
+			return work(ctx, in, out)
 		}
 	}
-	d.Isolated = &Isolated{Fetching: counted(&d.fetches), Rendering: counted(&d.renders), Cache: Cache{Folder: t.TempDir()}}
+	d.Isolated = &content.Isolated{Fetching: counted(&d.fetches), Rendering: counted(&d.renders), Cache: content.Cache{Folder: t.TempDir()}}
 	return d
 }
 
 // serve serves one file as an archive, and returns the source of it, pinned.
-func (d *desk) serve(name, text string) Source {
+func (d *desk) serve(name, text string) content.Source {
 	d.t.Helper()
 	var tree bundle.Tree
 	require.NoError(d.t, tree.Add(name, bundle.File{Content: []byte(text)}))
@@ -52,11 +55,11 @@ func (d *desk) serve(name, text string) Source {
 	require.NoError(d.t, archive.Pack(&packed, &tree))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(packed.Bytes()) }))
 	d.t.Cleanup(server.Close)
-	return Source{Reference: bundle.Reference{Origin: bundle.HTTP, Location: server.URL + "/a.tar", Digest: web.Sum(packed.Bytes())}}
+	return content.Source{Reference: bundle.Reference{Origin: bundle.HTTP, Location: server.URL + "/a.tar", Digest: web.Sum(packed.Bytes())}}
 }
 
 // fetch fetches, and closes the content when the test ends.
-func (d *desk) fetch(sources ...Source) *Fetched {
+func (d *desk) fetch(sources ...content.Source) *content.Fetched {
 	d.t.Helper()
 	f, err := d.Fetch(d.t.Context(), sources, d.configMaps)
 	require.NoError(d.t, err)
@@ -93,9 +96,9 @@ func TestIsolated(t *testing.T) {
 	assert.Equal(t, digest, f.Resolved[1].Digest)
 	assert.Equal(t, 2, d.fetches)
 	assert.Len(t, d.left(), 1)
-	out, err := d.Render(t.Context(), f, Options{Path: "more"})
+	out, err := d.Render(t.Context(), f, content.Options{Path: "more"})
 	require.NoError(t, err)
-	objects, err := Decode(out.Objects)
+	objects, err := content.Decode(out.Objects)
 	require.NoError(t, err)
 	require.Len(t, objects, 1)
 	assert.Equal(t, "b", objects[0].ID().Name)
@@ -106,9 +109,9 @@ func TestIsolated(t *testing.T) {
 	assert.Equal(t, f.Size(), again.Size())
 	tracked.Destination = "elsewhere"
 	assert.NotEqual(t, f.Digest(), d.fetch(pinned, tracked).Digest(), "where it is laid counts")
-	maps := d.fetch(Source{Reference: bundle.Reference{Origin: bundle.ConfigMaps, Location: "one,two"}})
+	maps := d.fetch(content.Source{Reference: bundle.Reference{Origin: bundle.ConfigMaps, Location: "one,two"}})
 	assert.Equal(t, 4, d.fetches, "objects of the cluster are read by this process")
-	out, err = d.Render(t.Context(), maps, Options{})
+	out, err = d.Render(t.Context(), maps, content.Options{})
 	require.NoError(t, err)
 	assert.Contains(t, string(out.Objects), `"ConfigMap"`)
 	assert.Len(t, d.left(), 1)
@@ -119,34 +122,34 @@ func TestIsolatedFails(t *testing.T) {
 	limit := exceeds("needs more than 1 MiB of memory")
 	tests := map[string]struct {
 		why    string
-		change func(d *desk, s *Source)
+		change func(d *desk, s *content.Source)
 		want   string
 		check  func(error) bool
 	}{
-		"Refused": {"destinations are judged by the child (TRUST.md R4)", func(d *desk, _ *Source) {
+		"Refused": {"destinations are judged by the child (TRUST.md R4)", func(d *desk, _ *content.Source) {
 			d.Destinations = func(context.Context) (destination.Rules, error) { return destination.Rules{}, nil }
 		}, "which is refused", func(err error) bool { _, ok := errors.AsType[*destination.RefusedError](err); return ok }},
-		"Unknown": {"which servers are refused cannot be read", func(d *desk, _ *Source) {
+		"Unknown": {"which servers are refused cannot be read", func(d *desk, _ *content.Source) {
 			d.Destinations = func(context.Context) (destination.Rules, error) { return destination.Rules{}, io.EOF }
 		}, "cannot find out which servers are refused", nil},
-		"Other":  {"another archive is there", func(_ *desk, s *Source) { s.Digest = "sha256:" + strings.Repeat("0", 64) }, "its checksum is", nil},
-		"Folder": {"a folder is misspelt", func(_ *desk, s *Source) { s.Folder = "deploi" }, `cannot find folder "deploi"`, nil},
-		"Limit": {"a limit is the content's fault", func(d *desk, _ *Source) {
+		"Other":  {"another archive is there", func(_ *desk, s *content.Source) { s.Digest = "sha256:" + strings.Repeat("0", 64) }, "its checksum is", nil},
+		"Folder": {"a folder is misspelt", func(_ *desk, s *content.Source) { s.Folder = "deploi" }, `cannot find folder "deploi"`, nil},
+		"Limit": {"a limit is the content's fault", func(d *desk, _ *content.Source) {
 			d.Fetching = func(context.Context, io.Reader, io.Writer) error { return limit }
-		}, limit.Error(), Exceeded},
-		"Killed": {"whatever ends a process else is not", func(d *desk, _ *Source) {
+		}, limit.Error(), content.Exceeded},
+		"Killed": {"whatever ends a process else is not", func(d *desk, _ *content.Source) {
 			d.Fetching = func(context.Context, io.Reader, io.Writer) error { return io.ErrUnexpectedEOF }
-		}, "cannot have a child process do this", func(err error) bool { return errors.Is(err, ErrProcess) && !Exceeded(err) }},
-		"Silent": {"it ended well, and wrote nothing", func(d *desk, _ *Source) {
+		}, "cannot have a child process do this", func(err error) bool { return errors.Is(err, content.ErrProcess) && !content.Exceeded(err) }},
+		"Silent": {"it ended well, and wrote nothing", func(d *desk, _ *content.Source) {
 			d.Fetching = func(context.Context, io.Reader, io.Writer) error { return nil }
-		}, "cannot read its answer", func(err error) bool { return errors.Is(err, ErrProcess) }},
+		}, "cannot read its answer", func(err error) bool { return errors.Is(err, content.ErrProcess) }},
 	}
 	for label, tc := range tests {
 		t.Run(label, func(t *testing.T) {
 			d := newDesk(t)
 			s := d.serve("a.yaml", configMap)
 			tc.change(d, &s)
-			_, err := d.Fetch(t.Context(), []Source{s}, d.configMaps)
+			_, err := d.Fetch(t.Context(), []content.Source{s}, d.configMaps)
 			require.ErrorContains(t, err, tc.want, tc.why)
 			require.ErrorContains(t, err, "cannot fetch "+s.String(), tc.why)
 			assert.True(t, tc.check == nil || tc.check(err), tc.why)
@@ -168,28 +171,9 @@ func (exceeds) Exceeded() bool { return true }
 func TestIsolatedQuotesNothing(t *testing.T) {
 	d := newDesk(t)
 	f := d.fetch(d.serve("a.yaml", configMap))
-	values := ValuesFile{Name: "Secret shop, key values.yaml", Text: []byte("password: [hush"), Secret: true}
-	_, err := d.Render(t.Context(), f, Options{Values: []ValuesFile{values}})
+	values := content.ValuesFile{Name: "Secret shop, key values.yaml", Text: []byte("password: [hush"), Secret: true}
+	_, err := d.Render(t.Context(), f, content.Options{Values: []content.ValuesFile{values}})
 	require.ErrorContains(t, err, "cannot read the values of Secret shop, key values.yaml")
 	assert.NotContains(t, err.Error(), "hush")
-	assert.NotErrorIs(t, err, ErrProcess)
+	assert.NotErrorIs(t, err, content.ErrProcess)
 }
-
-// A request that is empty, and content that breaks a library, are answered.
-func TestWorkAnswers(t *testing.T) {
-	d := newDesk(t)
-	_, err := ask(t.Context(), d.Rendering, request{}, io.Discard)
-	require.ErrorContains(t, err, "the request is empty")
-	for secret, want := range map[bool]string{false: "reads it: hush", true: "reads it"} {
-		r := request{Render: &renderRequest{Layers: []layerHead{{Size: 1}}, Options: Options{Values: []ValuesFile{{Secret: secret}}}}}
-		a, body := r.answer(t.Context(), panics{})
-		assert.Nil(t, body)
-		assert.True(t, strings.HasSuffix(a.Error, want), a.Error)
-	}
-}
-
-// panics is a reader that a library would never be.
-type panics struct{}
-
-// Read implements io.Reader.
-func (panics) Read([]byte) (int, error) { panic("hush") }

@@ -1,4 +1,4 @@
-package content
+package content_test
 
 import (
 	"bytes"
@@ -14,6 +14,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/content"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/content/render"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
@@ -40,7 +42,7 @@ func TestIsolatedCacheIsForWhoCouldFetch(t *testing.T) {
 	}
 	other := open
 	other.Folder = "deploy"
-	_, err := d.Fetch(t.Context(), []Source{other}, nil)
+	_, err := d.Fetch(t.Context(), []content.Source{other}, nil)
 	require.ErrorContains(t, err, `"deploy"`, "another part of the content is another source")
 }
 
@@ -65,7 +67,7 @@ func TestIsolatedCacheIsVerified(t *testing.T) {
 			again := d.fetch(s)
 			assert.Equal(t, 2, d.fetches)
 			assert.Equal(t, first.Digest(), again.Digest())
-			out, err := d.Render(t.Context(), again, Options{})
+			out, err := d.Render(t.Context(), again, content.Options{})
 			require.NoError(t, err)
 			assert.Contains(t, string(out.Objects), "ConfigMap")
 		})
@@ -79,9 +81,9 @@ func TestIsolatedWithoutAFolder(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	d.Cache.Folder = file
-	_, err := d.Fetch(t.Context(), []Source{s}, d.configMaps)
+	_, err := d.Fetch(t.Context(), []content.Source{s}, d.configMaps)
 	require.ErrorContains(t, err, "cannot make the cache")
-	_, err = d.Fetch(t.Context(), []Source{{Reference: bundle.Reference{Origin: bundle.ConfigMaps, Location: "a"}}}, d.configMaps)
+	_, err = d.Fetch(t.Context(), []content.Source{{Reference: bundle.Reference{Origin: bundle.ConfigMaps, Location: "a"}}}, d.configMaps)
 	require.ErrorContains(t, err, "cannot make the cache")
 	assert.Zero(t, d.fetches)
 }
@@ -90,14 +92,14 @@ func TestIsolatedWithoutAFolder(t *testing.T) {
 func TestIsolatedConfigMaps(t *testing.T) {
 	d := newDesk(t)
 	denied := errors.New("forbidden")
-	s := Source{Reference: bundle.Reference{Origin: bundle.ConfigMaps, Location: "one,two"}}
-	_, err := d.Fetch(t.Context(), []Source{s}, func(_ context.Context, names []string) (bundle.Tree, error) {
+	s := content.Source{Reference: bundle.Reference{Origin: bundle.ConfigMaps, Location: "one,two"}}
+	_, err := d.Fetch(t.Context(), []content.Source{s}, func(_ context.Context, names []string) (bundle.Tree, error) {
 		assert.Equal(t, []string{"one", "two"}, names)
 		return bundle.Tree{}, denied
 	})
 	require.ErrorIs(t, err, denied)
 	require.ErrorContains(t, err, "cannot fetch configmaps:one,two")
-	assert.NotErrorIs(t, err, ErrProcess)
+	assert.NotErrorIs(t, err, content.ErrProcess)
 	assert.Empty(t, d.left())
 }
 
@@ -106,16 +108,16 @@ func TestIsolatedLayers(t *testing.T) {
 	d := newDesk(t)
 	file, folder := d.serve("a", "x"), d.serve("a/b.yaml", configMap)
 	f := d.fetch(file, folder)
-	_, err := d.Render(t.Context(), f, Options{})
+	_, err := d.Render(t.Context(), f, content.Options{})
 	require.ErrorContains(t, err, `"a" is a file, not a folder`)
 	folder.Destination = "other"
 	f = d.fetch(file, folder)
-	out, err := d.Render(t.Context(), f, Options{Path: "other"})
+	out, err := d.Render(t.Context(), f, content.Options{Path: "other"})
 	require.NoError(t, err)
 	assert.Contains(t, string(out.Objects), "ConfigMap")
 
 	large := d.serve("b", strings.Repeat("x", bundle.MaxBytes-4096))
-	_, err = d.Fetch(t.Context(), []Source{large, large}, d.configMaps)
+	_, err = d.Fetch(t.Context(), []content.Source{large, large}, d.configMaps)
 	require.ErrorIs(t, err, bundle.ErrLimit)
 	require.ErrorContains(t, err, "all sources together exceed 64 MiB")
 }
@@ -127,35 +129,35 @@ func TestIsolatedOptions(t *testing.T) {
 		"Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.0.0\n", "values.yaml": "who: default\n",
 		"templates/a.yaml": configMap + "data: {who: {{ .Values.who }}, at: {{ .Release.Namespace }}, name: {{ .Release.Name }}}\n",
 	}
-	var sources []Source
+	var sources []content.Source
 	for name, text := range chart {
 		sources = append(sources, d.serve(name, text))
 	}
 	f := d.fetch(sources...)
 	tests := map[string]struct {
-		options Options
+		options content.Options
 		want    string
 	}{
-		"Defaults":  {Options{}, `{"at":"","name":"shop","who":"default"}`},
-		"Name":      {Options{Name: "blue", Namespace: "north"}, `{"at":"north","name":"blue","who":"default"}`},
-		"Values":    {Options{Values: []ValuesFile{{Name: "a", Text: []byte("who: file")}}}, `"who":"file"`},
-		"LastCount": {Options{Values: []ValuesFile{{Text: []byte("who: one")}, {Text: []byte("who: two"), Secret: true}}}, `"who":"two"`},
-		"Set":       {Options{Set: []string{"who=set"}}, `"who":"set"`},
+		"Defaults":  {content.Options{}, `{"at":"","name":"shop","who":"default"}`},
+		"Name":      {content.Options{Name: "blue", Namespace: "north"}, `{"at":"north","name":"blue","who":"default"}`},
+		"Values":    {content.Options{Values: []content.ValuesFile{{Name: "a", Text: []byte("who: file")}}}, `"who":"file"`},
+		"LastCount": {content.Options{Values: []content.ValuesFile{{Text: []byte("who: one")}, {Text: []byte("who: two"), Secret: true}}}, `"who":"two"`},
+		"Set":       {content.Options{Set: []string{"who=set"}}, `"who":"set"`},
 	}
 	for label, tc := range tests {
 		t.Run(label, func(t *testing.T) {
 			out, err := d.Render(t.Context(), f, tc.options)
 			require.NoError(t, err)
-			objects, err := Decode(out.Objects)
+			objects, err := content.Decode(out.Objects)
 			require.NoError(t, err)
 			written, err := objects[0].Canonical()
 			require.NoError(t, err)
 			assert.Contains(t, strings.ReplaceAll(string(written), "null", `""`), tc.want)
 		})
 	}
-	_, err := d.Render(t.Context(), f, Options{Format: "none"})
+	_, err := d.Render(t.Context(), f, content.Options{Format: "none"})
 	require.ErrorContains(t, err, `"none"`)
-	_, err = d.Render(t.Context(), f, Options{Watch: []string{"a"}})
+	_, err = d.Render(t.Context(), f, content.Options{Watch: []string{"a"}})
 	require.ErrorContains(t, err, "namespaces to watch are given")
 }
 
@@ -169,9 +171,9 @@ func TestIsolatedEndsWithItsContext(t *testing.T) {
 		end(cause)
 		return fmt.Errorf("killed: %w", context.Cause(ctx))
 	}
-	_, err := d.Fetch(ctx, []Source{d.serve("a.yaml", configMap)}, nil)
+	_, err := d.Fetch(ctx, []content.Source{d.serve("a.yaml", configMap)}, nil)
 	require.ErrorIs(t, err, cause)
-	assert.NotErrorIs(t, err, ErrProcess)
+	assert.NotErrorIs(t, err, content.ErrProcess)
 }
 
 // Each format gives the same objects in a process as here, and what is wrong in it the same error.
@@ -192,20 +194,20 @@ func TestIsolatedFormats(t *testing.T) {
 	for label, tc := range tests {
 		t.Run(label, func(t *testing.T) {
 			d := newDesk(t)
-			var sources []Source
+			var sources []content.Source
 			var tree bundle.Tree
 			for name, text := range tc.files {
 				sources = append(sources, d.serve(name, text))
 				require.NoError(t, tree.Add(name, bundle.File{Content: []byte(text)}))
 			}
-			here, wrong := Render(t.Context(), tree, Options{Namespace: "shop"})
-			out, err := d.Render(t.Context(), d.fetch(sources...), Options{Namespace: "shop"})
+			here, wrong := render.Render(t.Context(), tree, content.Options{Namespace: "shop"})
+			out, err := d.Render(t.Context(), d.fetch(sources...), content.Options{Namespace: "shop"})
 			if wrong != nil {
 				require.EqualError(t, err, wrong.Error(), tc.why)
 				return
 			}
 			require.NoError(t, err, tc.why)
-			objects, err := Decode(out.Objects)
+			objects, err := content.Decode(out.Objects)
 			require.NoError(t, err, tc.why)
 			assert.Equal(t, here.Objects, objects, tc.why)
 		})
@@ -215,7 +217,7 @@ func TestIsolatedFormats(t *testing.T) {
 // What a deployment renders to is bounded where it is rendered (TRUST.md U6).
 func TestIsolatedRendersALittle(t *testing.T) {
 	d := newDesk(t)
-	_, err := d.Render(t.Context(), d.fetch(d.serve("a.yaml", configMap+"data: {a: "+strings.Repeat("x", MaxRendered)+"}\n")), Options{})
+	_, err := d.Render(t.Context(), d.fetch(d.serve("a.yaml", configMap+"data: {a: "+strings.Repeat("x", content.MaxRendered)+"}\n")), content.Options{})
 	require.ErrorIs(t, err, bundle.ErrLimit)
 	require.ErrorContains(t, err, "more than 8 MiB")
 }
@@ -223,12 +225,12 @@ func TestIsolatedRendersALittle(t *testing.T) {
 // Content that is closed twice, or has no layer, is closed.
 func TestFetchedClose(t *testing.T) {
 	d := newDesk(t)
-	f, err := d.Fetch(t.Context(), []Source{d.serve("a.yaml", configMap)}, nil)
+	f, err := d.Fetch(t.Context(), []content.Source{d.serve("a.yaml", configMap)}, nil)
 	require.NoError(t, err)
 	assert.Positive(t, f.Size())
 	require.NoError(t, f.Close())
 	assert.Zero(t, f.Size())
 	require.NoError(t, f.Close())
-	empty := &Fetched{}
+	empty := &content.Fetched{}
 	require.NoError(t, empty.Close())
 }

@@ -48,7 +48,7 @@ type layerHead struct {
 type outcome struct {
 	// Digest completes the reference.
 	Digest string `json:",omitempty"`
-	// Notes are Rendered's.
+	// Notes are Output's.
 	Notes []string `json:",omitempty"`
 	// Error explains why there is no body; empty if there is one. Refused is the kind of address of a
 	// destination.RefusedError; Limit reports bundle.ErrLimit.

@@ -52,7 +52,8 @@ func running(box sandbox.Box, l sandbox.Allowance) content.Run {
 	return func(ctx context.Context, in io.Reader, out io.Writer) error { return box.Run(ctx, l, in, out) }
 }
 
-// Child does the work of a child process and ends the process, if it is one.
-func Child() {
-	sandbox.Main(func(in io.Reader, out io.Writer) error { return content.Work(context.Background(), in, out) })
+// Child does the work of a child process and ends the process, if it is one. Without a renderer it only fetches.
+func Child(render content.Renderer) {
+	work := content.Worker(render)
+	sandbox.Main(func(in io.Reader, out io.Writer) error { return work(context.Background(), in, out) })
 }

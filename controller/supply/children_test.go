@@ -28,11 +28,12 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/archive"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/sandbox"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/content"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/content/render"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
 func TestMain(m *testing.M) {
-	Child()
+	Child(render.Output)
 	os.Exit(m.Run())
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/content"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/content/render"
 	shipped "gitlab.ilabt.imec.be/tengu/orcon/deployment"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
@@ -47,7 +48,7 @@ func builtin(t *testing.T, variant string, settings ...string) []string {
 
 func rendered(t *testing.T, tree bundle.Tree, path string) []string {
 	t.Helper()
-	all, err := content.Render(t.Context(), tree, content.Options{Path: path})
+	all, err := render.Render(t.Context(), tree, content.Options{Path: path})
 	require.NoError(t, err)
 	var texts []string
 	for _, o := range all.Objects {

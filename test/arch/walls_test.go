@@ -92,7 +92,8 @@ var mayImport = map[string]string{
 	"controller/bundle": "domain/bundle",
 	// The one room that joins what brings content to what carries it out.
 	"controller/bundledeployment":    "domain controller/api/convert/bundle controller/api/bundle/v1alpha1 controller/adapter/cluster controller/adapter/crdify controller/adapter/kube/object controller/adapter/policy controller/bundle controller/content controller/supply github.com/golang/glog " + kubeClient,
-	"controller/content":             "domain/bundle domain/destination domain/openshift controller/adapter",
+	"controller/content":             "domain/bundle domain/destination controller/adapter",
+	"controller/content/render":      "domain/bundle domain/openshift controller/adapter controller/content",
 	"controller/fleet":               "domain controller/api/bundle/v1alpha1 controller/api/convert/bundle controller/api/convert/value controller/api/fleet/v1alpha1 controller/adapter/kube/object controller/content controller/supply " + watched + " " + kubeClient,
 	"controller/job/executor":        "domain/job domain/job/contract domain/job/run",
 	"controller/job":                 "domain controller/adapter/blob controller/adapter/kube/object controller/adapter/kube/templates controller/api/convert/job controller/api/convert/value controller/api/job/v1alpha1 controller/job/evidence controller/job/executor " + watched + " " + kubeClient,
@@ -189,7 +190,7 @@ var mayImport = map[string]string{
 	"controller/adapter/stream/streamtest":      "controller/api/relations connectrpc.com/connect github.com/stretchr/testify",
 
 	"cmd/*":              "domain webhook controller " + kubeClient + " " + watched + " github.com/go-logr/glogr github.com/spf13/cobra",
-	"cmd/orcon":          "domain deployment controller/api/convert controller/api/v1alpha1 controller/api/bundle/v1alpha1 controller/api/fleet/v1alpha1 controller/api/job/v1alpha1 controller/api/people controller/adapter/archive controller/adapter/certificate/revocation controller/adapter/cluster controller/adapter/crdify controller/adapter/git controller/adapter/kube/history controller/adapter/kube/installation controller/adapter/kube/interfaces controller/adapter/kube/object controller/adapter/kube/removal controller/adapter/kube/templates controller/adapter/oci controller/adapter/policy controller/bundle controller/content controller/job/build github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term gopkg.in/yaml.v3 k8s.io/api/authentication/v1 k8s.io/apimachinery k8s.io/client-go/rest k8s.io/client-go/tools/clientcmd sigs.k8s.io/controller-runtime/pkg/client sigs.k8s.io/controller-runtime/pkg/log sigs.k8s.io/yaml",
+	"cmd/orcon":          "domain deployment controller/api/convert controller/api/v1alpha1 controller/api/bundle/v1alpha1 controller/api/fleet/v1alpha1 controller/api/job/v1alpha1 controller/api/people controller/adapter/archive controller/adapter/certificate/revocation controller/adapter/cluster controller/adapter/crdify controller/adapter/git controller/adapter/kube/history controller/adapter/kube/installation controller/adapter/kube/interfaces controller/adapter/kube/object controller/adapter/kube/removal controller/adapter/kube/templates controller/adapter/oci controller/adapter/policy controller/bundle controller/content controller/content/render controller/job/build github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term gopkg.in/yaml.v3 k8s.io/api/authentication/v1 k8s.io/apimachinery k8s.io/client-go/rest k8s.io/client-go/tools/clientcmd sigs.k8s.io/controller-runtime/pkg/client sigs.k8s.io/controller-runtime/pkg/log sigs.k8s.io/yaml",
 	"cmd/job-runner":     "controller/adapter/archive/state controller/adapter/dockerjob controller/adapter/jobsapi controller/job/agent controller/job/executor controller/keeper domain/job/contract domain/job/node domain/spelling github.com/golang/glog github.com/moby/moby/client",
 	"cmd/relation-agent": "domain controller/agent controller/adapter/bindings controller/adapter/process controller/adapter/spool controller/adapter/stream github.com/golang/glog",
 
@@ -198,7 +199,7 @@ var mayImport = map[string]string{
 
 	"build/*": "github.com/in-toto/attestation google.golang.org/protobuf github.com/google/go-containerregistry",
 	// The chart is what the manifests render to.
-	"build/chart": "deployment domain/bundle controller/content sigs.k8s.io/yaml",
+	"build/chart": "deployment domain/bundle controller/content controller/content/render sigs.k8s.io/yaml",
 	// What code says of itself, as pages.
 	"build/docs": "domain sigs.k8s.io/yaml",
 	"test/*":     "*",

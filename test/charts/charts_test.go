@@ -22,6 +22,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/directory"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/helm"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/content"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/content/render"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/foreign"
 )
@@ -105,7 +106,7 @@ func TestCharts(t *testing.T) {
 			folder := c.unpack(t)
 			tree, err := directory.Read(folder)
 			require.NoError(t, err)
-			rendered, err := content.Render(t.Context(), tree, content.Options{
+			rendered, err := render.Render(t.Context(), tree, content.Options{
 				Name: "mine", Namespace: "place", Format: "helm", Values: []content.ValuesFile{{Name: "values", Text: []byte(c.values)}},
 			})
 			require.NoError(t, err)
@@ -124,7 +125,7 @@ func TestVersion(t *testing.T) {
 }
 
 // compare compares the objects of a chart with those of Helm's release.
-func compare(t *testing.T, c pinned, rendered content.Rendered, made release.Release) {
+func compare(t *testing.T, c pinned, rendered render.Rendered, made release.Release) {
 	t.Helper()
 	ours := map[string]any{}
 	for _, o := range rendered.Objects {

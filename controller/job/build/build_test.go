@@ -28,7 +28,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	supply.Child()
+	supply.Child(nil)
 	os.Exit(m.Run())
 }
 

@@ -21,6 +21,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/bundledeployment"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/content"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/content/render"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
 
@@ -96,7 +97,8 @@ func (w *operated) mortal(writes int64) (*bundledeployment.Reconciler, context.C
 	c, err := client.New(cfg, client.Options{Scheme: w.admin.Scheme(), Mapper: w.admin.RESTMapper()})
 	require.NoError(w.t, err)
 	r := reconciler(w.t, c, c, cfg, w.admin.RESTMapper(), &events.FakeRecorder{})
-	r.Contents.Fetching, r.Contents.Rendering = content.Work, content.Work // child processes would take most of the time
+	work := content.Worker(render.Output)
+	r.Contents.Fetching, r.Contents.Rendering = work, work // child processes would take most of the time
 	return r, ctx
 }
 

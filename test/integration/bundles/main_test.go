@@ -8,6 +8,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/content/render"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/supply"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
@@ -16,7 +17,7 @@ import (
 var fetched string //nolint:gochecknoglobals // TestMain has no other way to hand it on
 
 func TestMain(m *testing.M) {
-	supply.Child()
+	supply.Child(render.Output)
 	log.SetLogger(log.Log.WithSink(nil)) // the client library has nothing to tell
 	var err error
 	if fetched, err = os.MkdirTemp("", "orcon-bundles-"); err != nil {

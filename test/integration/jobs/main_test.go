@@ -16,7 +16,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	supply.Child()
+	supply.Child(nil)
 	log.SetLogger(log.Log.WithSink(nil)) // the client library has nothing to tell
 	if text := os.Getenv(controllerVariable); text != "" {
 		_ = os.Unsetenv(controllerVariable)

@@ -1,16 +1,17 @@
-package content
+package render
 
 import (
 	"errors"
 	"fmt"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/plain"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/content"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/openshift"
 )
 
 // processed returns the objects of manifests that are one Template, with values for its parameters.
-func processed(manifests []plain.Manifest, o Options) ([]bundle.Object, error) {
+func processed(manifests []plain.Manifest, o content.Options) ([]bundle.Object, error) {
 	for _, m := range manifests {
 		if !openshift.Is(m.Object) {
 			return nil, bundle.Located(fmt.Sprintf("cannot use %s as a Template", m.Location),
@@ -38,7 +39,7 @@ func processed(manifests []plain.Manifest, o Options) ([]bundle.Object, error) {
 }
 
 // process returns the objects of a Template.
-func process(fields map[string]any, o Options) ([]map[string]any, error) {
+func process(fields map[string]any, o content.Options) ([]map[string]any, error) {
 	t, err := openshift.Parse(fields)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package content_test
+package render_test
 
 import (
 	"bytes"
@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/content"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/content/render"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
@@ -61,7 +62,7 @@ func TestGolden(t *testing.T) {
 			archive, err := txtar.ParseFile(file)
 			require.NoError(t, err)
 			f := newFixture(t, archive)
-			rendered, err := content.Render(t.Context(), f.tree, f.options)
+			rendered, err := render.Render(t.Context(), f.tree, f.options)
 			require.NoError(t, err)
 			_, err = bundle.Order(rendered.Objects)
 			require.NoError(t, err, "what is rendered can be put in order")
@@ -71,7 +72,7 @@ func TestGolden(t *testing.T) {
 				require.NoError(t, os.WriteFile(file, txtar.Format(archive), 0o600))
 			}
 			assert.Equal(t, f.want, got)
-			again, err := content.Render(t.Context(), f.tree, f.options)
+			again, err := render.Render(t.Context(), f.tree, f.options)
 			require.NoError(t, err)
 			assert.Equal(t, rendered, again)
 		})
@@ -79,7 +80,7 @@ func TestGolden(t *testing.T) {
 }
 
 // printed returns all that a rendering says, but for its digest.
-func printed(t *testing.T, r content.Rendered) string {
+func printed(t *testing.T, r render.Rendered) string {
 	t.Helper()
 	var out bytes.Buffer
 	for _, note := range r.Notes {

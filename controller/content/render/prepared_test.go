@@ -1,4 +1,4 @@
-package content_test
+package render_test
 
 import (
 	"testing"
@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/content"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/content/render"
 )
 
 // What was prepared renders as a tree that is rendered alone does, with other values each time.
@@ -17,21 +18,21 @@ func TestPrepared(t *testing.T) {
 		"charts/web/templates/a.yaml":   "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ .Release.Name }}}\n",
 		"plain/a.yaml":                  "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n",
 	})
-	p, err := content.Prepare(tree, "charts/web", "")
+	p, err := render.Prepare(tree, "charts/web", "")
 	require.NoError(t, err)
 	assert.Equal(t, tree.Digest(), p.Digest())
 	assert.JSONEq(t, `{"type": "object"}`, string(p.Schema()))
 	for _, name := range []string{"one", "two"} {
-		alone, err := content.Render(t.Context(), tree, content.Options{Path: "charts/web", Name: name})
+		alone, err := render.Render(t.Context(), tree, content.Options{Path: "charts/web", Name: name})
 		require.NoError(t, err)
 		got, err := p.Render(t.Context(), content.Options{Name: name})
 		require.NoError(t, err)
 		assert.Equal(t, alone, got)
 		assert.Equal(t, name, got.Objects[0].ID().Name)
 	}
-	p, err = content.Prepare(tree, "plain", "")
+	p, err = render.Prepare(tree, "plain", "")
 	require.NoError(t, err)
 	assert.Nil(t, p.Schema(), "manifests are no chart")
-	_, err = content.Prepare(tree, "nowhere", "")
+	_, err = render.Prepare(tree, "nowhere", "")
 	require.Error(t, err)
 }

@@ -1,4 +1,4 @@
-package content_test
+package render_test
 
 import (
 	"testing"
@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/content"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/content/render"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
@@ -21,7 +22,7 @@ func TestLinks(t *testing.T) {
 			tree := treeOf(t, files)
 			require.NoError(t, tree.Add("docs/latest", bundle.File{Link: bundle.SymbolicLink}))
 			require.NoError(t, tree.Add("vendored", bundle.File{Link: bundle.Submodule}))
-			rendered, err := content.Render(t.Context(), tree, content.Options{Path: "deploy"})
+			rendered, err := render.Render(t.Context(), tree, content.Options{Path: "deploy"})
 			require.NoError(t, err)
 			assert.Equal(t, []string{"Service web"}, idsOf(rendered.Objects))
 		})
@@ -29,7 +30,7 @@ func TestLinks(t *testing.T) {
 	tree := treeOf(t, map[string]string{"deploy/a.yaml": aService})
 	require.NoError(t, tree.Add("deploy/b.yaml", bundle.File{Link: bundle.SymbolicLink}))
 	for _, folder := range []string{"", "deploy", "deploy/b.yaml"} {
-		_, err := content.Render(t.Context(), tree, content.Options{Path: folder})
+		_, err := render.Render(t.Context(), tree, content.Options{Path: folder})
 		require.ErrorContains(t, err, `b.yaml": it is a symbolic link: replace it with a file, or set a path that does not need it`, folder)
 	}
 }

@@ -1,11 +1,10 @@
-package content
+package render
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"path"
-	"slices"
 	"strings"
 	"sync"
 
@@ -13,51 +12,10 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kustomize"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/plain"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/registryv1"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/content"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/openshift"
 )
-
-// Options say how a tree is rendered.
-type Options struct {
-	// Path is the folder of the tree that is rendered, or one file; "" is the top. A kustomization
-	// in it may refer to what lies beside it.
-	Path string
-	// Format is a format's name; "" is the one that the tree looks like.
-	Format string
-	// Name is that of the installation, which templates may show; "" is the chart's.
-	Name string
-	// Namespace is where an installation goes, which templates may show. Objects that name
-	// none stay without one: which kinds have one, a cluster knows.
-	Namespace string
-	// Watch are the namespaces that an operator is for; none is as many as it can.
-	Watch []string
-	// ConfigChecksum has pods replaced when what they read of the bundle's own ConfigMaps and
-	// Secrets changes (bundle.Checksummed).
-	ConfigChecksum bool
-	// Values are the values files of a chart, later ones over earlier ones.
-	Values []ValuesFile
-	// Set are settings over all values, as a.b=c.
-	Set []string
-	// Parameters are values for the parameters of a Template, by name.
-	Parameters map[string]string
-	// SkipHooks names hooks of a chart that are left out, as Kind/name.
-	SkipHooks []string
-	// Once renders a chart once: no note says what renders differently each time.
-	Once bool
-
-	Tolerated
-}
-
-// Tolerated are the faults of content that are passed over.
-type Tolerated struct {
-	// IgnoreUnknown passes over parameters that the content does not declare, in every format.
-	IgnoreUnknown bool
-	// Empty lets content come to no objects.
-	Empty bool
-}
-
-// ValuesFile is a file of values for a chart.
-type ValuesFile = helm.ValuesFile
 
 // Rendered is the result for a tree.
 type Rendered struct {
@@ -71,7 +29,7 @@ type Rendered struct {
 
 // Render returns the objects of a tree, in the order in which they stand there. That
 // there are none is an error: no bundle means that.
-func Render(ctx context.Context, tree bundle.Tree, o Options) (Rendered, error) {
+func Render(ctx context.Context, tree bundle.Tree, o content.Options) (Rendered, error) {
 	p, err := Prepare(tree, o.Path, o.Format)
 	if err != nil {
 		return Rendered{}, err
@@ -79,19 +37,29 @@ func Render(ctx context.Context, tree bundle.Tree, o Options) (Rendered, error) 
 	return p.Render(ctx, o)
 }
 
+// Output renders a tree for another process.
+func Output(ctx context.Context, tree bundle.Tree, o content.Options) (content.Output, error) {
+	rendered, err := Render(ctx, tree, o)
+	if err != nil {
+		return content.Output{}, err
+	}
+	objects, err := plain.Encode(rendered.Objects)
+	return content.Output{Objects: objects, Notes: rendered.Notes}, err
+}
+
 // Prepared is a tree that can be rendered many times, also at the same time: what depends on the tree
 // alone is done once.
 type Prepared struct {
 	tree, folder bundle.Tree
-	// path and chosen are Options.Path and Options.Format.
+	// path and chosen are content.Options.Path and Format.
 	path, chosen string
 	format       bundle.Format
 	digest       func() string
 	chart        func() (*helm.Chart, error)
 }
 
-// Prepare prepares the folder of a tree, or one file of it, to be rendered (Options.Path) in a format
-// (Options.Format).
+// Prepare prepares the folder of a tree, or one file of it, to be rendered (content.Options.Path) in a format
+// (content.Options.Format).
 func Prepare(tree bundle.Tree, folder, format string) (*Prepared, error) {
 	p := &Prepared{tree: tree, path: folder, chosen: format}
 	var err error
@@ -125,30 +93,33 @@ func (p *Prepared) Schema() []byte {
 }
 
 // Render returns the objects as the function Render does, with the path and the format that were prepared.
-func (p *Prepared) Render(ctx context.Context, o Options) (Rendered, error) {
+func (p *Prepared) Render(ctx context.Context, o content.Options) (Rendered, error) {
 	o.Path, o.Format = p.path, p.chosen
 	r := Rendered{Format: p.format}
 	if err := r.render(ctx, p, o); err != nil {
-		return Rendered{}, fmt.Errorf("cannot render as %s: %w", r.Format, o.unquoted(err))
+		return Rendered{}, fmt.Errorf("cannot render as %s: %w", r.Format, unquoted(o, err))
 	}
 	return r, nil
 }
 
-// Secret reports whether values are of Secrets: then so may be whatever is rendered.
-func (o Options) Secret() bool {
-	return slices.ContainsFunc(o.Values, func(f ValuesFile) bool { return f.Secret })
-}
-
 // unquoted returns an error that quotes no value of a Secret.
-func (o Options) unquoted(err error) error {
+func unquoted(o content.Options, err error) error {
 	if o.Secret() {
 		return bundle.Unquoted(err)
 	}
 	return err
 }
 
-func (r *Rendered) render(ctx context.Context, p *Prepared, o Options) error {
-	values, err := helm.Values(o.Values, o.Set)
+// files returns the values files of a chart.
+func files(o content.Options) (all []helm.ValuesFile) {
+	for _, f := range o.Values {
+		all = append(all, helm.ValuesFile(f))
+	}
+	return all
+}
+
+func (r *Rendered) render(ctx context.Context, p *Prepared, o content.Options) error {
+	values, err := helm.Values(files(o), o.Set)
 	if err != nil {
 		return err
 	}
@@ -193,7 +164,7 @@ func (r *Rendered) render(ctx context.Context, p *Prepared, o Options) error {
 }
 
 // check refuses what nothing came of, and parameters without a Template.
-func (r *Rendered) check(folder *bundle.Tree, o Options) error {
+func (r *Rendered) check(folder *bundle.Tree, o content.Options) error {
 	switch {
 	case len(r.Objects) == 0 && !o.Empty:
 		return fmt.Errorf("it contains no manifest: manifests end in .yaml, .yml or .json; the files are: %s",
@@ -205,7 +176,7 @@ func (r *Rendered) check(folder *bundle.Tree, o Options) error {
 	return nil
 }
 
-func (r *Rendered) helm(ctx context.Context, p *Prepared, release helm.Release, o Options) error {
+func (r *Rendered) helm(ctx context.Context, p *Prepared, release helm.Release, o content.Options) error {
 	chart, err := p.chart()
 	if err != nil {
 		return err
@@ -227,7 +198,7 @@ func (r *Rendered) helm(ctx context.Context, p *Prepared, release helm.Release, 
 
 // manifests returns the objects of manifests. A Template alone gives its objects, unless a format is chosen that
 // leaves it as it is.
-func (r *Rendered) manifests(tree *bundle.Tree, o Options) ([]bundle.Object, error) {
+func (r *Rendered) manifests(tree *bundle.Tree, o content.Options) ([]bundle.Object, error) {
 	all, unread := plain.Manifests(tree)
 	if o.Format == "" && unread == nil && len(all) == 1 && openshift.Is(all[0].Object) {
 		r.Format = bundle.OpenShiftTemplate

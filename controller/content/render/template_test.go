@@ -1,14 +1,13 @@
-package content_test
+package render_test
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/content"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/content/render"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/openshift"
 )
@@ -70,13 +69,16 @@ func TestTemplateIsDetected(t *testing.T) {
 	}
 	for label, tc := range tests {
 		t.Run(label, func(t *testing.T) {
-			rendered, err := content.Render(t.Context(), treeOf(t, tc.files), tc.options)
+			rendered, err := render.Render(t.Context(), treeOf(t, tc.files), tc.options)
 			require.NoError(t, err, tc.why)
 			assert.Equal(t, tc.want, rendered.Format, tc.why)
 			assert.Equal(t, tc.ids, idsOf(rendered.Objects)[0], tc.why)
 		})
 	}
 }
+
+// hush is a value of a Secret, which no error may show.
+const hush = "hush-hush"
 
 func TestTemplateErrors(t *testing.T) {
 	secret := content.ValuesFile{Name: "Secret shop, key values.yaml", Text: []byte("colour: " + hush), Secret: true}
@@ -142,7 +144,7 @@ func TestTemplateErrors(t *testing.T) {
 	}
 	for label, tc := range tests {
 		t.Run(label, func(t *testing.T) {
-			_, err := content.Render(t.Context(), treeOf(t, tc.files), tc.options)
+			_, err := render.Render(t.Context(), treeOf(t, tc.files), tc.options)
 			require.Error(t, err, tc.why)
 			for _, want := range tc.want {
 				assert.ErrorContains(t, err, want, tc.why)
@@ -155,8 +157,8 @@ func TestTemplateErrors(t *testing.T) {
 // The digest of the input covers the parameters, which give other objects, and the version of the rules.
 func TestTemplateDigest(t *testing.T) {
 	tree := treeOf(t, map[string]string{"t.yaml": aTemplate})
-	render := func(colour string) content.Rendered {
-		rendered, err := content.Render(t.Context(), tree, content.Options{Parameters: map[string]string{"COLOUR": colour}})
+	render := func(colour string) render.Rendered {
+		rendered, err := render.Render(t.Context(), tree, content.Options{Parameters: map[string]string{"COLOUR": colour}})
 		require.NoError(t, err)
 		return rendered
 	}
@@ -169,13 +171,4 @@ func TestTemplateDigest(t *testing.T) {
 	}.Digest()
 	require.NoError(t, err)
 	assert.Equal(t, want, red.Digest)
-}
-
-// A source is a file, if that holds manifests.
-func TestSourceIsOneFile(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "t.yaml")
-	require.NoError(t, os.WriteFile(file, []byte(aTemplate), 0o600))
-	tree, _, err := content.Fetcher{}.Fetch(t.Context(), parsed(t, file))
-	require.NoError(t, err)
-	assert.Equal(t, []string{"t.yaml"}, tree.Paths())
 }
