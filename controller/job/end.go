@@ -29,16 +29,9 @@ func (l ending) end(ctx context.Context) error {
 		}
 	}
 	for _, e := range l.runs {
-		s := l.status(e)
-		if e.ended() || !s.Ended() {
+		s, over := l.explained(ctx, e)
+		if !over {
 			continue
-		}
-		if s.Exit.Cause == job.Killed && !convert.Stopped(e.JobRun) {
-			if !l.explain(ctx, e, s) {
-				l.within(time.Second)
-				continue
-			}
-			s = l.status(e)
 		}
 		if err := l.confirm(ctx, e.JobRun, s); err != nil {
 			return err
@@ -53,14 +46,24 @@ func (l ending) end(ctx context.Context) error {
 // explanation is how long the executor may take to show how a process was killed.
 const explanation = 5 * time.Second
 
-// explain looks at what is left of an attempt whose process was killed, and reports whether it shows by what, or will not.
-func (l ending) explain(ctx context.Context, e *execution, s run.Status) bool {
+// explained returns the end of a Run that is to be stored; false for none. That of a process which was killed waits until
+// its pod shows by what, or will not.
+func (l ending) explained(ctx context.Context, e *execution) (run.Status, bool) {
+	s := l.status(e)
+	if e.ended() || !s.Ended() || s.Exit.Cause != job.Killed || convert.Stopped(e.JobRun) {
+		return s, !e.ended() && s.Ended()
+	}
 	sight, err := l.Executor.Look(ctx, l.attempt(convert.ToRun(e.JobRun), s.Attempt))
 	if err != nil {
 		l.fail(fmt.Errorf("cannot look at attempt %d of JobRun %s: %w", s.Attempt, e.Name, err))
 	}
 	e.pod = sight.Pod
-	return err == nil && (!sight.Made || sight.Stopped || sight.Over) || l.memory.passedSince(e.UID, l.Clock()) >= explanation
+	shown := err == nil && (!sight.Made || sight.Stopped || sight.Over)
+	if !shown && l.memory.passedSince(e.UID, l.Clock()) < explanation {
+		l.within(time.Second)
+		return s, false
+	}
+	return l.status(e), true
 }
 
 // refuse ends a Run that waits and can never start.

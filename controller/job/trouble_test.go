@@ -94,7 +94,7 @@ func TestOutOfMemory(t *testing.T) {
 			w.pass(r, tc.after)
 			assert.Contains(t, w.of("one"), tc.want)
 			if end := w.get("one").State.End; tc.pod.OutOfMemory {
-				assert.Equal(t, string(job.OutOfMemory), string(end.Exit.Cause))
+				assert.Equal(t, string(job.OutOfMemory), end.Exit.Cause)
 			}
 		})
 	}
