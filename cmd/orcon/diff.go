@@ -4,9 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/policy"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
@@ -24,9 +31,12 @@ func newDiff() *cobra.Command {
 		Use:   "diff NAME",
 		Short: "Show how the cluster differs from what was installed",
 		Long: `diff compares the cluster with the active revision of a deployment by dry runs of the API server,
-and writes nothing: it lists objects that are missing, and fields with their value, the value in
-the revision, and the program that set it. With --from and --to it compares two revisions.
-Values of Secrets are hidden.
+and writes nothing: it lists objects that are missing, objects that are not healthy with the reason,
+and fields with their value, the value in the revision, and the program that set it. With --from and
+--to it compares two revisions. Values of Secrets are hidden.
+
+Objects are judged as an installation judges them, by spec.healthChecks of a BundleDeployment first:
+orcon health explain shows by which rule.
 
 It needs get on the objects, and on the Secrets orcon-bundle-NAME… that hold the record; without
 the permission to change an object, it is compared without a dry run.
@@ -58,6 +68,9 @@ func (o *diffOptions) run(c *cobra.Command, name string) error {
 		return err
 	}
 	d.world.ReadOnly = true
+	if err := o.ownChecks(c, d); err != nil {
+		return err
+	}
 	all, what, err := o.compare(ctx, d)
 	if err != nil {
 		return o.readable(ctx, d, err, o.from, o.to, d.Record().Active())
@@ -66,6 +79,28 @@ func (o *diffOptions) run(c *cobra.Command, name string) error {
 		d.withheld(s.errs)
 	}
 	return o.print(screenOf(c), all, what)
+}
+
+// ownChecks has objects judged by the health checks of the BundleDeployment, if the deployment is one.
+func (o *diffOptions) ownChecks(c *cobra.Command, d *deployed) error {
+	kinds, _, err := o.open()
+	if err != nil {
+		return err
+	}
+	namespace, name, _ := strings.Cut(d.Owner, "/")
+	var own v1alpha1.BundleDeployment
+	err = kinds.Get(c.Context(), client.ObjectKey{Namespace: namespace, Name: name}, &own)
+	switch {
+	case apierrors.IsNotFound(err), meta.IsNoMatchError(err):
+		return nil
+	case apierrors.IsForbidden(err):
+		screenOf(c).note("note: objects are judged without spec.healthChecks of the BundleDeployment, which you may not read")
+		return nil
+	case err != nil:
+		return fmt.Errorf("cannot read BundleDeployment %s: %w", d.Owner, err)
+	}
+	d.world.Probes, err = policy.CompileHealth(convert.ToProbes(&own))
+	return err
 }
 
 // compare returns how two revisions differ, or the cluster from its revision, and a heading.

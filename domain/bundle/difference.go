@@ -1,12 +1,14 @@
 package bundle
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Difference is how an object differs from an earlier revision, or from the bundle.
@@ -28,7 +30,8 @@ const (
 )
 
 // Drift returns how a cluster differs from what a plan made of it, in the plan's order.
-// A change leads from what is there to what the plan wants, and names who set it.
+// A change leads from what is there to what the plan wants, and names who set it. An object that is not healthy differs
+// too, by the judgement for which an installation waits (CONTENT.md H4).
 func Drift(p Plan, r Record, live map[ID]Live) []Difference {
 	var all []Difference
 	for _, item := range p.Sequence {
@@ -59,10 +62,28 @@ func (i Item) drift(owner string, r Record, l Live) (d Difference, differs bool)
 	case l.Immutable != "":
 		d.What = isChanged + ": " + l.Immutable
 	default:
-		d.What, d.Changes = isChanged, shown(i.ID, l.Changes)
-		return d, len(d.Changes) > 0
+		d.What, d.Changes = i.ill(l), shown(i.ID, l.Changes)
+		switch {
+		case len(d.Changes) == 0:
+			return d, d.What != ""
+		case d.What == "":
+			d.What = isChanged
+		default:
+			d.What = isChanged + " and " + d.What
+		}
 	}
 	return d, true
+}
+
+// ill describes an object that is not healthy; "" for one that is, or of which that is not known. Those of Jobs end.
+func (i Item) ill(l Live) string {
+	switch {
+	case i.job() || l.Health != InProgress && l.Health != Failing && l.Health != Broken:
+		return ""
+	case strings.HasPrefix(l.Says, "is "):
+		return l.Says
+	}
+	return "is not healthy: " + cmp.Or(l.Says, "its status shows no reason")
 }
 
 // Compare returns how a sequence differs from an earlier one, in the order of names. Jobs

@@ -20,6 +20,13 @@ func TestDrift(t *testing.T) {
 	scaled.Changes = []bundle.Change{{Path: "spec.replicas", Before: "5", After: "3", Manager: "kubectl-scale", Ours: true}, {Path: "metadata.annotations[" + bundle.DigestKey + "]", Before: "1", After: "2"}}
 	fixed.Immutable = "spec.selector: field is immutable"
 	leaked.Changes = []bundle.Change{{Path: "data.password", Before: `"c3dvcmRmaXNo"`, After: `"c2FsbW9u"`, Manager: "kubectl"}}
+	ill := func(says string) bundle.Live {
+		l := is(web, owner)
+		l.Health, l.Says = bundle.InProgress, says
+		return l
+	}
+	illAndScaled := scaled
+	illAndScaled.Health = bundle.Failing
 	all := func(change map[bundle.ID]bundle.Live) map[bundle.ID]bundle.Live {
 		live := map[bundle.ID]bundle.Live{web.ID(): is(web, owner), page.ID(): is(page, owner), run: is(init, owner), secret.ID(): is(secret, owner), optional.ID(): {NoAPI: true}}
 		maps.Copy(live, change)
@@ -38,6 +45,9 @@ func TestDrift(t *testing.T) {
 		"Foreign":  {why: "somebody has made it anew", live: map[bundle.ID]bundle.Live{page.ID(): is(page, "")}, want: []bundle.Difference{{ID: page.ID(), What: "is not managed by Orcon"}}},
 		"Leaving":  {why: "it is going", live: map[bundle.ID]bundle.Live{page.ID(): leaving}, want: []bundle.Difference{{ID: page.ID(), What: "is being deleted"}}},
 		"Fixed":    {why: "it cannot be put right in place", live: map[bundle.ID]bundle.Live{web.ID(): fixed}, want: []bundle.Difference{{ID: web.ID(), What: "was changed: spec.selector: field is immutable"}}},
+		"Ill":      {why: "it is as installed, and does not work", live: map[bundle.ID]bundle.Live{web.ID(): ill("0 of 3 available")}, want: []bundle.Difference{{ID: web.ID(), What: "is not healthy: 0 of 3 available"}}},
+		"IllWords": {why: "words that follow the name", live: map[bundle.ID]bundle.Live{web.ID(): ill("is not ready yet")}, want: []bundle.Difference{{ID: web.ID(), What: "is not ready yet"}}},
+		"IllField": {why: "both", live: map[bundle.ID]bundle.Live{web.ID(): illAndScaled}, want: []bundle.Difference{{ID: web.ID(), What: "was changed and is not healthy: its status shows no reason", Changes: scaled.Changes[:1]}}},
 		"Job":      {why: "it has not run", live: map[bundle.ID]bundle.Live{run: {}}, want: []bundle.Difference{{ID: run, What: "is missing"}}},
 		"JobDone":  {why: "its TTL has removed it", live: map[bundle.ID]bundle.Live{run: {}}, record: bundle.Record{Completed: []bundle.ID{run}}},
 		"Left":     {why: "it could not be deleted", live: map[bundle.ID]bundle.Live{old: is(object("Service old"), owner)}, record: bundle.Record{Inventory: []bundle.Entry{{ID: old}}}, want: []bundle.Difference{{ID: old, What: "is no longer part of the bundle but still exists"}}},

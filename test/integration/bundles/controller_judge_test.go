@@ -172,4 +172,27 @@ func TestDeploymentIsHealthyWhenItSaysSo(t *testing.T) {
 	}, soon)
 	w.cluster.Kubectl(t, "-n", w.namespace, "scale", "deployment", "web", "--replicas=3")
 	w.ready(d, "Healthy")
+	l := newCommandLine(t, w.cluster)
+	in := "diff shop -n " + w.namespace
+	assert.Empty(t, l.must(in), "orcon diff judges by the same checks")
+	w.cluster.Kubectl(t, "-n", w.namespace, "scale", "deployment", "web", "--replicas=1")
+	code, out := l.run(in)
+	assert.Equal(t, 1, code)
+	assert.Contains(t, out, "web is not healthy: its health check waits for object.spec.replicas == 3")
+}
+
+// The status has what is left out of a chart (CONTENT.md X2).
+func TestDeploymentShowsNotes(t *testing.T) {
+	t.Parallel()
+	w := newOperated(t)
+	w.controller()
+	_, publish := archives(t)
+	reference := publish(pack(t, tarEntry{name: "Chart.yaml", content: "{apiVersion: v2, name: shop, version: 0.1.0}"},
+		tarEntry{name: "templates/a.yaml", content: configMap("a", "1")},
+		tarEntry{name: "templates/ping.yaml", content: "{apiVersion: v1, kind: Pod, metadata: {name: ping, annotations: {helm.sh/hook: test}}}"}))
+	d := &v1alpha1.BundleDeployment{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "shop"}}
+	d.Spec.Sources = []v1alpha1.BundleSource{{Reference: reference}}
+	require.NoError(t, w.admin.Create(w.ctx, d))
+	w.ready(d, "Healthy")
+	assert.Equal(t, []string{"Pod ping is a Helm test and is left out"}, d.Status.Notes)
 }
