@@ -1,4 +1,4 @@
-package conformance
+package selftest
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/conformance"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
 )
 
@@ -125,18 +126,18 @@ func patient(r Result) error {
 }
 
 // Drive carries out all runs by an executor and returns the report.
-func Drive(ctx context.Context, e Executor) (Report, error) {
+func Drive(ctx context.Context, e Executor) (conformance.Report, error) {
 	r, err := e.Run(ctx, Order{Args: []string{look}})
 	if err != nil {
-		return Report{}, fmt.Errorf("cannot run the program: %w", err)
+		return conformance.Report{}, fmt.Errorf("cannot run the program: %w", err)
 	}
-	report, err := Parse([]byte(r.Logs["stdout"]))
+	report, err := conformance.Parse([]byte(r.Logs["stdout"]))
 	if err != nil {
-		return Report{}, err
+		return conformance.Report{}, err
 	}
-	report.add("outputs come back", equal(`{"seen":1}`, r.Outputs))
-	report.add("log files come back", equal("seen\n", r.Logs["/logs/conformance.log"]))
-	report.add("state over HTTP comes back", equal(served, r.State[contract.TerraformFile]))
+	report = report.Add("outputs come back", equal(`{"seen":1}`, r.Outputs))
+	report = report.Add("log files come back", equal("seen\n", r.Logs["/logs/conformance.log"]))
+	report = report.Add("state over HTTP comes back", equal(served, r.State[contract.TerraformFile]))
 	all := trials()
 	found := make([]error, len(all))
 	var running sync.WaitGroup
@@ -151,7 +152,7 @@ func Drive(ctx context.Context, e Executor) (Report, error) {
 	}
 	running.Wait()
 	for i, one := range all {
-		report.add(one.name, found[i])
+		report = report.Add(one.name, found[i])
 	}
 	return report, nil
 }
