@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"runtime/debug"
+	"sync/atomic"
 	"time"
 
 	"github.com/golang/glog"
@@ -49,6 +50,8 @@ type controller struct {
 	source  certificate.Source
 	trust   *certificate.Live
 	blobs   *sealed.Store
+	// recipient is the public key to which agents of RunNodes encrypt.
+	recipient atomic.Pointer[string]
 	close   func() error
 	// executor carries out attempts, and renewals are the signs of life of their claimants.
 	executor *kubejob.Jobs

@@ -74,7 +74,13 @@ func (c *controller) newNodes() *node.Server {
 		Offers:  nodes.Offers{Cache: cached, Live: live, Writer: writer, Namespace: c.namespace},
 		Runs:    nodes.OfferedRuns{Live: live},
 		Address: c.nodeAddress,
-		Clock:   time.Now,
+		Recipient: func() string {
+			if key := c.recipient.Load(); key != nil {
+				return *key
+			}
+			return ""
+		},
+		Clock: time.Now,
 		Authority: &node.Authority{
 			Keys: nodes.AuthoritySecret{Live: live, Writer: writer, Namespace: c.namespace}, Host: c.host(), Clock: time.Now,
 		},
@@ -114,8 +120,8 @@ func (c *controller) addNodes(ctx context.Context) error {
 	path, handler := c.nodes.Handler()
 	mux := http.NewServeMux()
 	mux.Handle(path, handler)
-	mux.Handle(runner.Path, c.keepers(node.Callers{Server: c.nodes}).Handler())
-	return errors.Join(c.manager.Add(every(watchEvery, survey.Look)), c.manager.Add(&api{http.Server{
+	mux.Handle(runner.Path, c.nodes.Unsealed(c.blobs, c.keepers(node.Callers{Server: c.nodes}).Handler()))
+	return errors.Join(c.manager.Add(every(watchEvery, survey.Look)), c.manager.Add(every(time.Minute, c.learn)), c.manager.Add(&api{http.Server{
 		Addr: fmt.Sprintf(":%d", c.nodePort), Handler: mux,
 		ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: maxHead,
 		// Agents that join have no certificate; those of others are verified for each call.
@@ -123,6 +129,18 @@ func (c *controller) addNodes(ctx context.Context) error {
 			MinVersion: tls.VersionTLS13, GetCertificate: c.nodes.Authority.GetCertificate, ClientAuth: tls.RequestClientCert,
 		},
 	}}))
+}
+
+// learn has agents encrypt what they keep for the controller, unless states are not encrypted.
+func (c *controller) learn(ctx context.Context) error {
+	if c.encryption == encryptionDisabled {
+		return nil
+	}
+	key, err := c.blobs.Recipient(ctx)
+	if err == nil {
+		c.recipient.Store(&key)
+	}
+	return err
 }
 
 // keepers returns the jobs API for callers.

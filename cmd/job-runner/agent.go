@@ -25,6 +25,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/node"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/retry"
 )
 
 // machine is the agent of a RunNode, and its flags.
@@ -157,15 +158,36 @@ func (m *machine) invitation() (node.Invitation, error) {
 // keep keeps the state of an attempt.
 func (m *machine) keep(ctx context.Context, a executor.Attempt, f dockerjob.Mounts, terminate <-chan struct{}) error {
 	i := m.connection.Identity()
+	spool := &jobsapi.Spool{
+		Below: m.connection, Address: i.Address, Folder: f.Spool(), Patience: a.Timing.Lost, Clock: keeper.BootTime,
+		Recipient: func() string { return m.connection.Identity().Recipient },
+	}
 	calls := &jobsapi.Client{
-		HTTP: &http.Client{Transport: m.connection}, Address: i.Address, Run: a.UID, Timeout: 30 * time.Second, Clock: keeper.BootTime,
+		HTTP: &http.Client{Transport: spool}, Address: i.Address, Run: a.UID, Timeout: 30 * time.Second, Clock: keeper.BootTime,
 	}
 	one, err := m.keeper(a, f, terminate)
 	if err != nil {
 		return err
 	}
 	one.Ledger, one.Blobs, one.Chunks = calls, calls, calls
-	return one.Run(ctx)
+	if !spool.Ended() {
+		err = one.Run(ctx)
+	}
+	if !spool.Ended() {
+		return err
+	}
+	glog.Warningf("what Run %s/%s has left waits for the controller, encrypted", a.Namespace, a.Run)
+	if err := f.Clear(); err != nil {
+		return fmt.Errorf("cannot remove what is kept encrypted: %w", err)
+	}
+	return spool.Deliver(ctx, func(failed int, err error) {
+		wait := min(retry.After(failed), m.longest)
+		glog.Warningf("%v; trying again in %s", err, wait)
+		select {
+		case <-ctx.Done():
+		case <-time.After(wait):
+		}
+	})
 }
 
 // keeper returns the keeper of an attempt.

@@ -191,7 +191,7 @@ func (a *Agent) receive(ctx context.Context, m *wire.SyncResponse) error {
 		glog.Infof("RunNode %s is %s", a.Connection.Identity().Node, a.standing)
 	}
 	i := a.Connection.Identity()
-	next, err := i.trusting(m.GetAuthorities())
+	next, err := i.trusting(m)
 	if err == nil && next != i {
 		err = a.Connection.Use(next)
 	}

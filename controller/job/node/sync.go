@@ -133,7 +133,7 @@ func (s *Server) answer(ctx context.Context, p peer) (*wire.SyncResponse, error)
 		return nil, err
 	}
 	standing := n.Standing(s.Clock())
-	answer := &wire.SyncResponse{Standing: standing.Phase + ": " + standing.Message, Authorities: bundle}
+	answer := &wire.SyncResponse{Standing: standing.Phase + ": " + standing.Message, Authorities: bundle, Recipient: s.Recipient()}
 	for _, o := range offers {
 		if !o.To(p.name, p.key) || !o.Accepted && n.Adopted != p.key {
 			continue

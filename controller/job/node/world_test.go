@@ -37,6 +37,7 @@ type world struct {
 
 	t   *testing.T
 	url string
+	mux *http.ServeMux
 
 	mutex   sync.Mutex
 	ahead   time.Duration
@@ -59,9 +60,10 @@ func newWorld(t *testing.T) *world {
 	require.NoError(t, err)
 	w.keys = [3][]byte{certificate, key, nil}
 	w.Server = &node.Server{
-		Nodes: w, Offers: offers{w}, Runs: w, Clock: w.now, Authority: &node.Authority{Keys: w, Host: "127.0.0.1", Clock: w.now},
+		Nodes: w, Offers: offers{w}, Runs: w, Clock: w.now, Recipient: func() string { return "age1" }, Authority: &node.Authority{Keys: w, Host: "127.0.0.1", Clock: w.now},
 	}
 	mux := http.NewServeMux()
+	w.mux = mux
 	path, handler := w.Handler()
 	mux.Handle(path, handler)
 	mux.HandleFunc("GET /runs/{run}", func(rw http.ResponseWriter, r *http.Request) {

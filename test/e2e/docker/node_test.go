@@ -5,7 +5,9 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -57,6 +59,30 @@ func (f *field) ready(name string) string {
 	c, err := engine(f.t).ContainerInspect(f.t.Context(), "orcon-"+uid+"-1", client.ContainerInspectOptions{})
 	require.NoError(f.t, err)
 	return c.Container.ID
+}
+
+// attempt returns the folder of the first attempt of a run.
+func (f *field) attempt(name string) string {
+	return filepath.Join(f.node, "runs", f.value("jobrun/"+name, "{.metadata.uid}")+".1")
+}
+
+// sealed waits until all that a run has left waits for the controller, and checks that none of it can be read on the machine.
+func (f *field) sealed(name, secret string) {
+	f.t.Helper()
+	folder := f.attempt(name)
+	require.NoError(f.t, within(f.t, func() bool {
+		_, err := os.Stat(filepath.Join(folder, "state"))
+		kept, _ := filepath.Glob(filepath.Join(folder, "spool", "*.request"))
+		return errors.Is(err, fs.ErrNotExist) && len(kept) > 1
+	}), "its state is on the disk")
+	require.NoError(f.t, filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		assert.NotContains(f.t, string(text), secret, path)
+		return err
+	}))
 }
 
 // ended waits until a run has ended with the next generation, and until its container is gone.
@@ -172,10 +198,15 @@ func TestNode(t *testing.T) {
 
 	f.begin("cut", "wait")
 	container := f.ready("cut")
+	text, err := os.ReadFile(filepath.Join(f.attempt("cut"), "state", "ready"))
+	require.NoError(t, err)
 	f.proxy.cut()
 	f.becomes("jobrun/cut", "Lost")
-	_, err := engine(t).ContainerKill(t.Context(), container, client.ContainerKillOptions{Signal: "SIGTERM"})
+	_, err = engine(t).ContainerKill(t.Context(), container, client.ContainerKillOptions{Signal: "SIGTERM"})
 	require.NoError(t, err)
+	f.sealed("cut", string(text))
+	f.kill(f.agent)
+	f.startAgent(docker.Socket())
 	f.proxy.heal()
 	require.NoError(t, within(t, func() bool { return f.value("jobrun/cut", "{.state.end.outcome}") == "Committed" }))
 	assert.Equal(t, "3", f.value("jobworkspace/web", "{.state.generation.number}"))

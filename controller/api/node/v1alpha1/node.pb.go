@@ -586,7 +586,10 @@ type SyncResponse struct {
 	// standing is the phase of the RunNode, and its message, for the log of the agent.
 	Standing string `protobuf:"bytes,3,opt,name=standing,proto3" json:"standing,omitempty"`
 	// authorities are as in Certificate.
-	Authorities   []byte `protobuf:"bytes,4,opt,name=authorities,proto3" json:"authorities,omitempty"`
+	Authorities []byte `protobuf:"bytes,4,opt,name=authorities,proto3" json:"authorities,omitempty"`
+	// recipient is the public key, in the format of age, to which an agent encrypts what it keeps for the controller; unset
+	// keeps nothing.
+	Recipient     string `protobuf:"bytes,5,opt,name=recipient,proto3" json:"recipient,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -647,6 +650,13 @@ func (x *SyncResponse) GetAuthorities() []byte {
 		return x.Authorities
 	}
 	return nil
+}
+
+func (x *SyncResponse) GetRecipient() string {
+	if x != nil {
+		return x.Recipient
+	}
+	return ""
 }
 
 // Attempt is an attempt of a run.
@@ -899,12 +909,13 @@ const file_controller_api_node_v1alpha1_node_proto_rawDesc = "" +
 	"\x03uid\x18\x01 \x01(\tR\x03uid\x12\x16\n" +
 	"\x06number\x18\x02 \x01(\x05R\x06number\x12\x1a\n" +
 	"\bobstacle\x18\x03 \x01(\tR\bobstacle\x120\n" +
-	"\x05phase\x18\x04 \x01(\x0e2\x1a.orcon.node.v1alpha1.PhaseR\x05phase\"\xa2\x01\n" +
+	"\x05phase\x18\x04 \x01(\x0e2\x1a.orcon.node.v1alpha1.PhaseR\x05phase\"\xc0\x01\n" +
 	"\fSyncResponse\x12\x1a\n" +
 	"\brevision\x18\x01 \x01(\tR\brevision\x128\n" +
 	"\battempts\x18\x02 \x03(\v2\x1c.orcon.node.v1alpha1.AttemptR\battempts\x12\x1a\n" +
 	"\bstanding\x18\x03 \x01(\tR\bstanding\x12 \n" +
-	"\vauthorities\x18\x04 \x01(\fR\vauthorities\"\x81\x02\n" +
+	"\vauthorities\x18\x04 \x01(\fR\vauthorities\x12\x1c\n" +
+	"\trecipient\x18\x05 \x01(\tR\trecipient\"\x81\x02\n" +
 	"\aAttempt\x12\x10\n" +
 	"\x03uid\x18\x01 \x01(\tR\x03uid\x12\x16\n" +
 	"\x06number\x18\x02 \x01(\x05R\x06number\x12\x1c\n" +
