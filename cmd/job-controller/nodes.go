@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"sync/atomic"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -16,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob/sealed"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/nodes"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/runner"
@@ -67,19 +69,13 @@ func offered(namespace string) (map[client.Object]cache.ByObject, error) {
 }
 
 // newNodes returns the server of RunNodes.
-func (c *controller) newNodes() *node.Server {
+func (c *controller) newNodes(to *recipient) *node.Server {
 	cached, live, writer := c.manager.GetCache(), c.manager.GetAPIReader(), c.manager.GetClient()
 	return &node.Server{
 		Nodes:   nodes.Nodes{Cache: cached, Live: live, Writer: writer, Clock: time.Now},
 		Offers:  nodes.Offers{Cache: cached, Live: live, Writer: writer, Namespace: c.namespace},
 		Runs:    nodes.OfferedRuns{Live: live},
-		Address: c.nodeAddress,
-		Recipient: func() string {
-			if key := c.recipient.Load(); key != nil {
-				return *key
-			}
-			return ""
-		},
+		Address: c.nodeAddress, Recipient: to.key,
 		Clock: time.Now,
 		Authority: &node.Authority{
 			Keys: nodes.AuthoritySecret{Live: live, Writer: writer, Namespace: c.namespace}, Host: c.host(), Clock: time.Now,
@@ -120,25 +116,42 @@ func (c *controller) addNodes(ctx context.Context) error {
 	path, handler := c.nodes.Handler()
 	mux := http.NewServeMux()
 	mux.Handle(path, handler)
-	mux.Handle(runner.Path, c.nodes.Unsealed(c.blobs, c.keepers(node.Callers{Server: c.nodes}).Handler()))
-	return errors.Join(c.manager.Add(every(watchEvery, survey.Look)), c.manager.Add(every(time.Minute, c.learn)), c.manager.Add(&api{http.Server{
-		Addr: fmt.Sprintf(":%d", c.nodePort), Handler: mux,
-		ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: maxHead,
-		// Agents that join have no certificate; those of others are verified for each call.
-		TLSConfig: &tls.Config{
-			MinVersion: tls.VersionTLS13, GetCertificate: c.nodes.Authority.GetCertificate, ClientAuth: tls.RequestClientCert,
-		},
-	}}))
+	mux.Handle(runner.Path, node.Envelopes{Server: c.nodes, Seals: c.blobs, Next: c.keepers(node.Callers{Server: c.nodes}).Handler()})
+	return errors.Join(c.manager.Add(every(watchEvery, survey.Look)), c.manager.Add(every(time.Minute, c.recipient.learn)),
+		c.manager.Add(&api{http.Server{
+			Addr: fmt.Sprintf(":%d", c.nodePort), Handler: mux,
+			ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: maxHead,
+			// Agents that join have no certificate; those of others are verified for each call.
+			TLSConfig: &tls.Config{
+				MinVersion: tls.VersionTLS13, GetCertificate: c.nodes.Authority.GetCertificate, ClientAuth: tls.RequestClientCert,
+			},
+		}}))
 }
 
-// learn has agents encrypt what they keep for the controller, unless states are not encrypted.
-func (c *controller) learn(ctx context.Context) error {
-	if c.encryption == encryptionDisabled {
+// recipient is the public key to which agents encrypt what they keep for the controller.
+type recipient struct {
+	store *sealed.Store
+	// off reports that states are not encrypted: then agents encrypt nothing.
+	off  bool
+	last atomic.Pointer[string]
+}
+
+// key returns the public key; "" for none.
+func (r *recipient) key() string {
+	if key := r.last.Load(); key != nil {
+		return *key
+	}
+	return ""
+}
+
+// learn reads the public key.
+func (r *recipient) learn(ctx context.Context) error {
+	if r.off {
 		return nil
 	}
-	key, err := c.blobs.Recipient(ctx)
+	key, err := r.store.Recipient(ctx)
 	if err == nil {
-		c.recipient.Store(&key)
+		r.last.Store(&key)
 	}
 	return err
 }

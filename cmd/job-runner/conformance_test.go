@@ -30,8 +30,8 @@ type processes struct {
 	runs atomic.Int64
 }
 
-// Run implements selftest.Executor.
-func (e *processes) Run(ctx context.Context, o selftest.Order) (selftest.Result, error) {
+// Run implements selftest.Conductor.
+func (e *processes) Run(ctx context.Context, o selftest.Exercise) (selftest.Result, error) {
 	number := e.runs.Add(1)
 	uid := fmt.Sprint("w", number)
 	p, err := e.folders(uid, fmt.Sprint("r", number))

@@ -60,6 +60,9 @@ Exit codes:
 See job-runner keeper --help, shim --help and agent --help for the flags.
 `
 
+// useCommand is the cure of a command that is not known.
+const useCommand = "use keeper, shim, agent, install, unpack, selftest or version"
+
 func main() {
 	code, err := run(context.Background(), os.Args[1:], os.Stdout)
 	glog.Flush()
@@ -73,7 +76,7 @@ func main() {
 func run(ctx context.Context, args []string, out io.Writer) (int, error) {
 	_ = flag.Set("logtostderr", "true") // glog's
 	if len(args) == 0 {
-		return contract.Misused, errors.New("a command is missing: use keeper, shim, agent, install, unpack, selftest or version; see job-runner --help")
+		return contract.Misused, errors.New("a command is missing: " + useCommand + "; see job-runner --help")
 	}
 	switch command := args[0]; command {
 	case "keeper":
@@ -95,7 +98,7 @@ func run(ctx context.Context, args []string, out io.Writer) (int, error) {
 		_, err := fmt.Fprint(out, usage)
 		return contract.Success, err
 	default:
-		cure := "use keeper, shim, agent, install, unpack, selftest or version"
+		cure := useCommand
 		if near := spelling.Nearest(command, []string{"keeper", "shim", "agent", "install", "unpack", selftestCommand, "version"}); near != "" {
 			cure = fmt.Sprintf("did you mean %q?", near)
 		}

@@ -172,7 +172,8 @@ Exit codes: 0 adopted, 2 the command failed, 130 interrupted.`,
 	o.flags(c)
 	c.Flags().StringVar(&o.key, "key", "", "key that the agent has logged; another one is refused")
 	c.Flags().StringSliceVar(&o.namespaces, "namespaces", nil, "namespaces whose runs it may carry out, beside those that it may now")
-	c.Flags().StringArrayVar(&o.accepted, "accept", nil, "check of the runner contract that it may fail; may be repeated (default: as it is, at first none)")
+	c.Flags().StringArrayVar(&o.accepted, "accept", nil,
+		"check of the runner contract that it may fail; may be repeated (default: as it is, at first none)")
 	c.Flags().Int32Var(&o.capacity, "capacity", 0, "how many runs it carries out at once (default: as it is, at first 1)")
 	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask for confirmation")
 	return c

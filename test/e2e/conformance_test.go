@@ -64,8 +64,8 @@ spec: {workspace: %[1]s, action: check}
 // program is the one of the image.
 const program = "/conformance"
 
-// Run implements selftest.Executor.
-func (e *kubejobs) Run(_ context.Context, o selftest.Order) (selftest.Result, error) {
+// Run implements selftest.Conductor.
+func (e *kubejobs) Run(_ context.Context, o selftest.Exercise) (selftest.Result, error) {
 	name := fmt.Sprint("conformance-", e.runs.Add(1))
 	args, err := json.Marshal(o.Args)
 	if err != nil {

@@ -2,10 +2,10 @@ package dockerjob
 
 import "errors"
 
-// spoolName is the folder of what waits for the controller.
+// spoolName is the folder of requests that wait for the controller.
 const spoolName = "spool"
 
-// Spool returns the folder of what waits for the controller, encrypted.
+// Spool returns the folder of requests that wait for the controller, encrypted.
 func (f Mounts) Spool() string { return f.path(spoolName) }
 
 // Clear removes what the run has left, but for what waits for the controller. It comes after the end of the run.

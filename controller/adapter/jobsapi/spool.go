@@ -41,8 +41,8 @@ type Spool struct {
 
 var _ http.RoundTripper = (*Spool)(nil)
 
-// kept is the head of a request that is kept, in one line above its body.
-type kept struct {
+// envelope is the head of a request that is kept, in one line above its body.
+type envelope struct {
 	Method string      `json:"method"`
 	Path   string      `json:"path"`
 	Header http.Header `json:"header"`
@@ -112,7 +112,7 @@ func (s *Spool) keep(r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	head, err := json.Marshal(kept{Method: r.Method, Path: r.URL.EscapedPath(), Header: r.Header})
+	head, err := json.Marshal(envelope{Method: r.Method, Path: r.URL.EscapedPath(), Header: r.Header})
 	if err != nil {
 		return err
 	}
@@ -151,10 +151,10 @@ func seal(out io.Writer, content io.Reader, to []age.Recipient) error {
 }
 
 // open reads the head of a file. The body is sealed.
-func (s *Spool) open(path string) (head kept, body *os.File, err error) {
+func (s *Spool) open(path string) (head envelope, body *os.File, err error) {
 	file, err := os.Open(filepath.Clean(path))
 	if err != nil {
-		return kept{}, nil, err
+		return envelope{}, nil, err
 	}
 	var line []byte
 	for one := make([]byte, 1); err == nil && (len(one) == 0 || one[0] != '\n'); {
@@ -165,7 +165,7 @@ func (s *Spool) open(path string) (head kept, body *os.File, err error) {
 		err = json.Unmarshal(line, &head)
 	}
 	if err != nil {
-		return kept{}, nil, errors.Join(fmt.Errorf("cannot read %s: %w", path, err), file.Close())
+		return envelope{}, nil, errors.Join(fmt.Errorf("cannot read %s: %w", path, err), file.Close())
 	}
 	return head, file, nil
 }

@@ -14,41 +14,47 @@ import (
 
 // Seals opens what agents have encrypted to the controller.
 type Seals interface {
-	// Unseal returns the content of what was encrypted.
+	// Unseal returns an encrypted content.
 	Unseal(ctx context.Context, content io.Reader) (io.Reader, error)
 }
 
-// Unsealed serves requests whose bodies an agent has kept on its disk, encrypted, as if they came at once. One that cannot
-// be opened is to be sent again: a key may come back.
-func (s *Server) Unsealed(by Seals, next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get(runner.Sealed) == "" {
-			next.ServeHTTP(w, r)
-			return
-		}
-		content, err := s.unseal(by, r)
-		if err != nil {
-			glog.Warningf("cannot open what a RunNode has kept: %v", err)
-			w.Header().Set("Content-Type", "application/json")
-			w.WriteHeader(http.StatusServiceUnavailable)
-			_ = json.NewEncoder(w).Encode(runner.Problem{ //nolint:errchkjson // strings; the connection may be gone
-				Error: "cannot open what was kept: " + err.Error(), Reason: runner.Unavailable,
-			})
-			return
-		}
-		r.Body, r.ContentLength = io.NopCloser(content), -1
-		next.ServeHTTP(w, r)
-	})
+// Envelopes has requests whose bodies an agent has kept on its disk, encrypted, served as if they came at once.
+type Envelopes struct {
+	Server *Server
+	Seals  Seals
+	Next   http.Handler
 }
 
-// unseal opens the body of a node's request. Nothing of a stranger is read.
-func (s *Server) unseal(by Seals, r *http.Request) (io.Reader, error) {
-	p, err := s.Authority.verify(r.Context(), r.TLS)
+var _ http.Handler = Envelopes{}
+
+// ServeHTTP implements http.Handler. A request that cannot be opened is to be sent again: a key may come back.
+func (e Envelopes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get(runner.Sealed) == "" {
+		e.Next.ServeHTTP(w, r)
+		return
+	}
+	content, err := e.open(r)
+	if err != nil {
+		glog.Warningf("cannot open what a RunNode has kept: %v", err)
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_ = json.NewEncoder(w).Encode(runner.Problem{ //nolint:errchkjson // strings; the connection may be gone
+			Error: "cannot open what was kept: " + err.Error(), Reason: runner.Unavailable,
+		})
+		return
+	}
+	r.Body, r.ContentLength = io.NopCloser(content), -1
+	e.Next.ServeHTTP(w, r)
+}
+
+// open opens the body of a node's request. Nothing of a stranger is read.
+func (e Envelopes) open(r *http.Request) (io.Reader, error) {
+	p, err := e.Server.Authority.verify(r.Context(), r.TLS)
 	if err == nil {
-		_, err = s.permitted(r.Context(), p)
+		_, err = e.Server.permitted(r.Context(), p)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot find out who calls: %w", err)
 	}
-	return by.Unseal(r.Context(), r.Body)
+	return e.Seals.Unseal(r.Context(), r.Body)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/runner"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/node"
 )
 
 // rot opens what has its mark.
@@ -33,11 +34,11 @@ func (rot) Unseal(_ context.Context, content io.Reader) (io.Reader, error) {
 func TestUnsealed(t *testing.T) {
 	w := newWorld(t)
 	c := w.adopted()
-	handler := w.Unsealed(rot{}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	handler := node.Envelopes{Server: w.Server, Seals: rot{}, Next: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		text, err := io.ReadAll(r.Body)
 		assert.NoError(t, err)
 		_, _ = w.Write(text)
-	}))
+	})}
 	w.mux.Handle("POST /sealed", handler)
 	for label, tc := range map[string]struct {
 		by           *caller

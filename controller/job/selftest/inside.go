@@ -17,7 +17,8 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
 )
 
-// Parameters are those of each run: a value of each type. A member that is null is none. Each of its numbers is one for all readers of JSON.
+// Parameters are those of each run: a value of each type. A member that is null is none. Each of its numbers is one for all
+// readers of JSON.
 const Parameters = `{"empty":"","list":[1,"a",[],null],"no":false,"number":9007199254740991,"object":{"a":{"b":-0.1}},` +
 	`"text":"ä <&> \"\n\\u0000$(HOME) ${HOME}","yes":true}`
 

@@ -40,7 +40,7 @@ type Machine struct {
 	runs  map[string]*ledger
 }
 
-var _ Executor = (*Machine)(nil)
+var _ Conductor = (*Machine)(nil)
 
 // The times of runs: they are checked within seconds.
 const (
@@ -72,7 +72,7 @@ func (m *Machine) Keep(ctx context.Context, k *keeper.Keeper) error {
 }
 
 // attempt returns an attempt of a new run.
-func (m *Machine) attempt(o Order) executor.Attempt {
+func (m *Machine) attempt(o Exercise) executor.Attempt {
 	uid, command := "selftest-"+strings.ToLower(rand.Text()), m.Command
 	if o.Program != "" {
 		command = []string{o.Program}
@@ -84,8 +84,8 @@ func (m *Machine) attempt(o Order) executor.Attempt {
 	}
 }
 
-// Run implements Executor.
-func (m *Machine) Run(ctx context.Context, o Order) (Result, error) {
+// Run implements Conductor.
+func (m *Machine) Run(ctx context.Context, o Exercise) (Result, error) {
 	ctx, end := context.WithTimeout(ctx, m.Patience)
 	defer end()
 	a := m.attempt(o)

@@ -75,21 +75,21 @@ func TestTrouble(t *testing.T) {
 	_, err := Drive(t.Context(), h.machine)
 	require.ErrorIs(t, err, errAway)
 	h.machine.Containers = deafened{h}
-	_, err = h.machine.Run(t.Context(), Order{Args: []string{stop}, Fault: Kill})
+	_, err = h.machine.Run(t.Context(), Exercise{Args: []string{stop}, Fault: Kill})
 	require.ErrorIs(t, err, errAway)
 	assert.Empty(t, h.runs)
 	h.machine.Containers = blind{h}
-	_, err = h.machine.Run(t.Context(), Order{Args: []string{exit, "0"}})
+	_, err = h.machine.Run(t.Context(), Exercise{Args: []string{exit, "0"}})
 	require.ErrorIs(t, err, errAway)
 	assert.Empty(t, h.runs)
 	h.machine.Containers = stuck{h}
-	_, err = h.machine.Run(t.Context(), Order{Args: []string{exit, "0"}})
+	_, err = h.machine.Run(t.Context(), Exercise{Args: []string{exit, "0"}})
 	require.ErrorIs(t, err, errAway)
 
 	h.machine.Containers, h.machine.Patience = h, time.Second
-	_, err = h.machine.Run(t.Context(), Order{Args: []string{stop}})
+	_, err = h.machine.Run(t.Context(), Exercise{Args: []string{stop}})
 	require.ErrorContains(t, err, "it does not end: context deadline exceeded: it goes on")
-	_, err = h.machine.Run(t.Context(), Order{Args: []string{exit, "x"}, Fault: Cancel})
+	_, err = h.machine.Run(t.Context(), Exercise{Args: []string{exit, "x"}, Fault: Cancel})
 	require.ErrorContains(t, err, "its program is not ready: context deadline exceeded")
 	assert.Empty(t, h.runs)
 	left, err := os.ReadDir(h.folder)

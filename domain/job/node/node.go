@@ -63,7 +63,7 @@ type Node struct {
 	// Seen is when the node called last, Contract is the version of the runner contract that it has.
 	Seen     time.Time
 	Contract string
-	// Proof is what its agent found of that contract; nil before it has. Accepted names checks that may differ.
+	// Proof holds what its agent found of that contract; nil before it has. Accepted names checks that may differ.
 	Proof    *Proof
 	Accepted []string
 }

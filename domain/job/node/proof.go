@@ -8,7 +8,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/conformance"
 )
 
-// Proof is what an agent found of the runner contract on its machine.
+// Proof holds what an agent found of the runner contract on its machine.
 type Proof struct {
 	// Subject names the runner and the engine that were tested.
 	Subject     string
@@ -55,7 +55,7 @@ func (n Node) unproven() (Standing, bool) {
 	for _, d := range left {
 		found, flags = append(found, d.String()), append(flags, fmt.Sprintf("--accept %q", d.Check))
 	}
-	return Standing{Differing, fmt.Sprintf("its machine carries out runs otherwise than the contract promises: %s: mend its engine, which is tested "+
-		"again every few minutes, or accept that: orcon job node approve %s %s",
+	return Standing{Differing, fmt.Sprintf("its machine carries out runs otherwise than the contract promises: %s: "+
+		"mend its engine, which is tested again every few minutes, or accept that: orcon job node approve %s %s",
 		strings.Join(found, "; "), n.Name, strings.Join(flags, " "))}, true
 }

@@ -61,8 +61,8 @@ metadata: {name: %[1]s, namespace: shop}
 spec: {workspace: %[1]s, action: check}
 `
 
-// Run implements selftest.Executor.
-func (r *remote) Run(ctx context.Context, o selftest.Order) (selftest.Result, error) {
+// Run implements selftest.Conductor.
+func (r *remote) Run(ctx context.Context, o selftest.Exercise) (selftest.Result, error) {
 	name := fmt.Sprint("conformance-", r.runs.Add(1))
 	args, err := json.Marshal(o.Args)
 	if err != nil {

@@ -30,7 +30,7 @@ func TestConformance(t *testing.T) {
 
 // waiting returns an attempt whose program waits for SIGTERM, and what must be true before a fault.
 func (w *world) waiting() (a executor.Attempt, ready func() bool) {
-	a = w.attempt(selftest.Order{Args: []string{"stop"}})
+	a = w.attempt(selftest.Exercise{Args: []string{"stop"}})
 	file := filepath.Join(w.folder, a.UID+".1", "state", "ready")
 	return a, func() bool {
 		_, err := os.Stat(file)
@@ -126,7 +126,7 @@ func removed(t *testing.T, w *world, a executor.Attempt) context.Context {
 // JOBS.md J10: an image that cannot be pulled claims nothing, and tells why.
 func TestUnpulled(t *testing.T) {
 	w := newWorld(t)
-	a := w.attempt(selftest.Order{Args: []string{"stop"}})
+	a := w.attempt(selftest.Exercise{Args: []string{"stop"}})
 	a.Input.Image = "registry.invalid/none:1"
 	require.NoError(t, w.Start(t.Context(), a))
 	require.NoError(t, within(t, func() bool {

@@ -117,7 +117,7 @@ func settings(c *client.Client, folder, address string) dockerjob.Settings {
 }
 
 // attempt returns the first attempt of a Run, which is admitted.
-func (w *world) attempt(o selftest.Order) executor.Attempt {
+func (w *world) attempt(o selftest.Exercise) executor.Attempt {
 	number := w.runs.Add(1)
 	a := executor.Attempt{
 		Name:      executor.Name{Namespace: "ns", Run: fmt.Sprint("run-", number), UID: fmt.Sprintf("%s-%d", filepath.Base(w.folder), number), Number: 1},
@@ -166,8 +166,8 @@ func (w *world) over(ctx context.Context, n executor.Name) error {
 	})
 }
 
-// Run implements selftest.Executor.
-func (w *world) Run(ctx context.Context, o selftest.Order) (selftest.Result, error) {
+// Run implements selftest.Conductor.
+func (w *world) Run(ctx context.Context, o selftest.Exercise) (selftest.Result, error) {
 	ctx, end := context.WithTimeout(ctx, patience)
 	defer end()
 	a := w.attempt(o)

@@ -16,7 +16,7 @@ func (s *Store) Recipient(ctx context.Context) (string, error) {
 	return k.public, nil
 }
 
-// Unseal returns the content of what was encrypted to one of the keys. It returns blob.ErrLocked if no key opens it.
+// Unseal returns a content that was encrypted to one of the keys. It returns blob.ErrLocked if no key opens it.
 func (s *Store) Unseal(ctx context.Context, content io.Reader) (io.Reader, error) {
 	in := bufio.NewReader(content)
 	if begin, err := in.Peek(len(magic)); string(begin) != magic {

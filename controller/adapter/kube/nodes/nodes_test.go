@@ -112,8 +112,8 @@ func TestSpecs(t *testing.T) {
 			fails(o)
 			o.Spec.Accepted = []string{"root"}
 		}, node.Ready},
-		"revoked":   {"by a person", func(o *v1alpha1.RunNode) { o.Spec.Order = "Revoked" }, node.Revoked},
-		"later":     {"a word of a later version", func(o *v1alpha1.RunNode) { o.State.Key, o.Spec.Key, o.Spec.Order = "k", "k", "Paused" }, node.Suspended},
+		"revoked": {"by a person", func(o *v1alpha1.RunNode) { o.Spec.Order = "Revoked" }, node.Revoked},
+		"later":   {"a word of a later version", func(o *v1alpha1.RunNode) { o.State.Key, o.Spec.Key, o.Spec.Order = "k", "k", "Paused" }, node.Suspended},
 		"silent": {"it does not call", func(o *v1alpha1.RunNode) {
 			o.State.Key, o.Spec.Key, o.Status.Seen = "k", "k", nil
 		}, node.Silent},

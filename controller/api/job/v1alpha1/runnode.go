@@ -121,7 +121,7 @@ type RunNodeStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=16
 	Contract string `json:"contract,omitempty"`
-	// conformance is what its agent found of that contract by carrying out runs of its own; unset before it has. A machine
+	// conformance holds the result of runs by which its agent tests that contract; unset before it has. A machine
 	// takes runs once that is known, and no difference is left that spec.accepted does not name.
 	// +optional
 	Conformance *RunNodeConformance `json:"conformance,omitempty"`
@@ -133,7 +133,7 @@ type RunNodeStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// RunNodeConformance is what an agent found of the runner contract on its machine.
+// RunNodeConformance holds the result of an agent that tests the runner contract on its machine.
 type RunNodeConformance struct {
 	// subject names the runner and the engine that were tested.
 	// +required
@@ -153,7 +153,7 @@ type RunNodeDifference struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=256
 	Check string `json:"check"`
-	// found is what was found.
+	// found describes the result.
 	// +required
 	// +kubebuilder:validation:MaxLength=256
 	Found string `json:"found"`

@@ -388,7 +388,7 @@ type SyncRequest struct {
 	Contract string `protobuf:"bytes,2,opt,name=contract,proto3" json:"contract,omitempty"`
 	// reports describe the attempts that the agent has.
 	Reports []*Report `protobuf:"bytes,3,rep,name=reports,proto3" json:"reports,omitempty"`
-	// proof is what the agent found of the runner contract on its machine; unset before it has.
+	// proof holds what the agent found of the runner contract on its machine; unset before it has.
 	Proof         *Proof `protobuf:"bytes,4,opt,name=proof,proto3" json:"proof,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -452,7 +452,7 @@ func (x *SyncRequest) GetProof() *Proof {
 	return nil
 }
 
-// Proof is what an agent found of the runner contract.
+// Proof holds what an agent found of the runner contract.
 type Proof struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// subject names the runner and the engine that were tested.
