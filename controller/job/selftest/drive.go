@@ -87,7 +87,7 @@ func trials() []trial {
 		{"exit 63, the last one of templates", Exercise{Args: []string{exit, "63"}}, ends(63, false)},
 		{"exit 79, the last one of the runner", Exercise{Args: []string{exit, "79"}}, ends(79, false)},
 		{"exit by a signal", Exercise{Args: []string{kill}}, ends(137, true)},
-		{"exit of what cannot be executed", Exercise{Program: "/nowhere/program"}, ends(contract.NotStarted, false)},
+		{"exit of a program that cannot be executed", Exercise{Program: "/nowhere/program"}, ends(contract.NotStarted, false)},
 		{"burst of 10 MiB", Exercise{Args: []string{burst}}, bursts},
 		{"cancel", Exercise{Args: []string{stop}, Fault: Cancel}, func(r Result) error {
 			return errors.Join(ends(stopped, false)(r), filled(r.State["term"]))

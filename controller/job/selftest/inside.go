@@ -101,7 +101,7 @@ func mounts() error {
 	text, err := os.ReadFile("/proc/self/mounts")
 	for _, folder := range []string{contract.State, contract.Logs, contract.Work, contract.Home, contract.Temporary} {
 		if !strings.Contains(string(text), " "+folder+" ") {
-			err = errors.Join(err, fmt.Errorf("%s is no mount", folder))
+			err = errors.Join(err, fmt.Errorf("%s is not a mount", folder))
 		}
 	}
 	return err

@@ -102,7 +102,7 @@ func TestOutside(t *testing.T) {
 	surround(t)
 	r := inside()
 	assert.Equal(t, contract.Version, r.Contract)
-	assert.Contains(t, failed(t, r, "mounts"), "/state is no mount")
+	assert.Contains(t, failed(t, r, "mounts"), "/state is not a mount")
 	assert.Contains(t, failed(t, r, "privileges"), "NoNewPrivs: 1 is missing")
 	assert.NotEmpty(t, failed(t, r, "working directory"))
 	assert.Empty(t, failed(t, r, "token"))
@@ -129,16 +129,16 @@ func TestBurst(t *testing.T) {
 func TestTrials(t *testing.T) {
 	text := strings.Repeat(line, burstSize/len(line))
 	good := map[string]Result{
-		"exit 0":                              {Outcome: job.Committed},
-		"exit 1, and the state is kept":       {Code: 1, Outcome: job.Committed},
-		"exit 63, the last one of templates":  {Code: 63, Outcome: job.Committed},
-		"exit 79, the last one of the runner": {Code: 79, Outcome: job.Committed},
-		"exit by a signal":                    {Code: 137, Killed: true, Outcome: job.Committed},
-		"exit of what cannot be executed":     {Code: contract.NotStarted, Outcome: job.None},
-		"burst of 10 MiB":                     {Logs: map[string]string{"stdout": text, "stderr": "problem\n"}, Whole: true},
-		"cancel":                              {Code: stopped, Outcome: job.Committed, State: map[string]string{"term": "x"}},
-		"cancel while the state is captured":  {Outcome: job.Committed, State: map[string]string{"late": "x"}},
-		"out of memory":                       {Code: contract.Vanished, Killed: true, Outcome: job.Committed, State: map[string]string{"ready": "x"}},
+		"exit 0":                                    {Outcome: job.Committed},
+		"exit 1, and the state is kept":             {Code: 1, Outcome: job.Committed},
+		"exit 63, the last one of templates":        {Code: 63, Outcome: job.Committed},
+		"exit 79, the last one of the runner":       {Code: 79, Outcome: job.Committed},
+		"exit by a signal":                          {Code: 137, Killed: true, Outcome: job.Committed},
+		"exit of a program that cannot be executed": {Code: contract.NotStarted, Outcome: job.None},
+		"burst of 10 MiB":                           {Logs: map[string]string{"stdout": text, "stderr": "problem\n"}, Whole: true},
+		"cancel":                                    {Code: stopped, Outcome: job.Committed, State: map[string]string{"term": "x"}},
+		"cancel while the state is captured":        {Outcome: job.Committed, State: map[string]string{"late": "x"}},
+		"out of memory":                             {Code: contract.Vanished, Killed: true, Outcome: job.Committed, State: map[string]string{"ready": "x"}},
 		"cancel of a deaf process and its child": {Code: 137, Killed: true, Outcome: job.Committed, State: map[string]string{
 			"ready": "2026-11-27T12:00:00Z", "hang": "2026-11-27T12:00:01Z",
 		}},
