@@ -173,21 +173,21 @@ func (m *machine) keep(ctx context.Context, a executor.Attempt, f dockerjob.Moun
 	if !spool.Ended() {
 		err = one.Run(ctx)
 	}
-	if !spool.Ended() {
+	if spool.Empty() {
 		return err
 	}
-	glog.Warningf("what Run %s/%s has left waits for the controller, encrypted", a.Namespace, a.Run)
-	if err := f.Clear(); err != nil {
-		return fmt.Errorf("cannot remove what is kept encrypted: %w", err)
+	if spool.Ended() {
+		glog.Warningf("what Run %s/%s has left waits for the controller, encrypted", a.Namespace, a.Run)
+		err = errors.Join(err, f.Clear())
 	}
-	return spool.Deliver(ctx, func(failed int, err error) {
+	return errors.Join(err, spool.Deliver(ctx, func(failed int, err error) {
 		wait := min(retry.After(failed), m.longest)
 		glog.Warningf("%v; trying again in %s", err, wait)
 		select {
 		case <-ctx.Done():
 		case <-time.After(wait):
 		}
-	})
+	}))
 }
 
 // keeper returns the keeper of an attempt.

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -33,7 +34,9 @@ type Spool struct {
 	Patience time.Duration
 	Clock    func() time.Duration
 
-	mutex sync.Mutex
+	// sending is held while files are sent, so that nothing overtakes them.
+	sending sync.Mutex
+	mutex   sync.Mutex
 	// reached is when the jobs API answered last; before that, when it was first called.
 	reached time.Duration
 	called  bool
@@ -48,14 +51,27 @@ type envelope struct {
 	Header http.Header `json:"header"`
 }
 
-// endName ends the path of the last request of an attempt.
-const endName = "/end"
+// The ends of paths of requests that need what was sent before them.
+const (
+	endName        = "/end"
+	checkpointName = "/checkpoint"
+)
 
-// RoundTrip implements http.RoundTripper.
+// RoundTrip implements http.RoundTripper. What waits is sent before a request that leaves something or needs that.
 func (s *Spool) RoundTrip(r *http.Request) (*http.Response, error) {
-	leaves := r.Method == http.MethodPut || strings.HasSuffix(r.URL.Path, endName)
-	if !leaves || !s.away() {
+	needs := strings.HasSuffix(r.URL.Path, checkpointName)
+	if !needs && r.Method != http.MethodPut && !strings.HasSuffix(r.URL.Path, endName) {
 		return s.pass(r)
+	}
+	s.sending.Lock()
+	waits := len(s.files()) > 0
+	err := s.flush(r.Context())
+	s.sending.Unlock()
+	switch {
+	case err == nil && (waits || needs || !s.away()):
+		return s.pass(r)
+	case needs || s.Recipient() == "":
+		return nil, err
 	}
 	if err := s.keep(r); err != nil {
 		return nil, fmt.Errorf("cannot keep what waits for the controller: %w", err)
@@ -63,14 +79,21 @@ func (s *Spool) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Proto: r.Proto, Body: io.NopCloser(strings.NewReader("{}")), Request: r}, nil
 }
 
-// away reports whether what an attempt leaves is kept: the jobs API is out of reach for long, or earlier things wait.
+// away reports whether the jobs API is out of reach for long, so that what an attempt leaves is kept.
 func (s *Spool) away() bool {
-	if s.Recipient() == "" {
-		return false
-	}
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	return s.called && s.Clock()-s.reached >= s.Patience || len(s.files()) > 0
+	return s.Recipient() != "" && s.called && s.Clock()-s.reached >= s.Patience
+}
+
+// flush sends what waits, until that fails.
+func (s *Spool) flush(ctx context.Context) error {
+	for _, one := range s.files() {
+		if err := s.deliver(ctx, one); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // pass sends a request, and notes whether it was answered.
@@ -95,14 +118,15 @@ func (s *Spool) files() []string {
 	return all
 }
 
+// Empty reports whether nothing waits.
+func (s *Spool) Empty() bool { return len(s.files()) == 0 }
+
 // Ended reports whether the end of the attempt is kept: nothing but its delivery is left to do.
 func (s *Spool) Ended() bool {
-	files := s.files()
-	if len(files) == 0 {
-		return false
-	}
-	head, body, err := s.open(files[len(files)-1])
-	return err == nil && body.Close() == nil && strings.HasSuffix(head.Path, endName)
+	return slices.ContainsFunc(s.files(), func(path string) bool {
+		head, body, err := s.open(path)
+		return err == nil && body.Close() == nil && strings.HasSuffix(head.Path, endName)
+	})
 }
 
 // keep writes a request into a file, whole or not at all.
@@ -173,18 +197,16 @@ func (s *Spool) open(path string) (head envelope, body *os.File, err error) {
 // Deliver sends what is kept, until nothing is left or the context ends. What the controller refuses for ever is dropped.
 // pause waits after so many failures in a row.
 func (s *Spool) Deliver(ctx context.Context, pause func(failed int, err error)) error {
-	for failed := 0; ; {
-		files := s.files()
-		if len(files) == 0 || ctx.Err() != nil {
-			return ctx.Err()
+	for failed := 1; ctx.Err() == nil; failed++ {
+		s.sending.Lock()
+		err := s.flush(ctx)
+		s.sending.Unlock()
+		if err == nil {
+			return nil
 		}
-		if err := s.deliver(ctx, files[0]); err != nil {
-			failed++
-			pause(failed, err)
-			continue
-		}
-		failed = 0
+		pause(failed, err)
 	}
+	return ctx.Err()
 }
 
 // deliver sends one request, and removes its file.

@@ -156,7 +156,7 @@ func TestSpool(t *testing.T) {
 	require.NoError(t, next.Deliver(t.Context(), nil), "nothing is left")
 }
 
-// While something waits, what comes later waits behind it, though the controller is back; without a key nothing is kept.
+// A run that goes on sends what waits before anything later, once the controller is back; without a key nothing is kept.
 func TestSpoolOrder(t *testing.T) {
 	f, address := newFar(t)
 	a := newAttempt(f, address, filepath.Join(t.TempDir(), "spool"))
@@ -165,12 +165,26 @@ func TestSpoolOrder(t *testing.T) {
 	assert.Len(t, f.got, 3)
 	f.set(true, 0)
 	a.now += time.Minute
-	require.NoError(t, a.leave(t)[0])
+	require.NoError(t, a.Write(t.Context(), chunk.Chunk{Fence: 1, Stream: "stdout", Number: 2, Content: []byte("kept")}))
+	require.Error(t, a.Checkpoint(t.Context(), held, keeper.Checkpoint{}), "it is about what waits")
+	require.NoError(t, a.Write(t.Context(), chunk.Chunk{Fence: 1, Stream: "stdout", Number: 3, Content: []byte("kept too")}))
+	assert.False(t, a.Empty() || a.Ended(), "the run goes on")
 	f.set(false, 0)
-	require.NoError(t, a.leave(t)[0])
-	assert.Len(t, f.got, 3)
-	require.NoError(t, a.Deliver(t.Context(), nil))
+	require.NoError(t, a.Checkpoint(t.Context(), held, keeper.Checkpoint{Sequence: 7}))
+	require.Len(t, f.got, 6)
+	assert.Equal(t, []string{"u/logs/1/stdout/2 kept", "u/logs/1/stdout/3 kept too"}, f.got[3:5])
+	assert.Contains(t, f.got[5], `"sequence":7`)
+	assert.True(t, a.Empty())
+	require.NoError(t, errors.Join(a.leave(t)...))
 	assert.Len(t, f.got, 9)
+
+	f.set(true, 0)
+	a.now += time.Minute
+	require.NoError(t, a.leave(t)[2])
+	require.NoError(t, a.Write(t.Context(), chunk.Chunk{Fence: 1, Stream: "stdout", Number: 4}))
+	assert.True(t, a.Ended(), "a chunk may come after the end")
+	f.set(false, 0)
+	require.NoError(t, a.Deliver(t.Context(), nil))
 
 	f.set(true, 0)
 	a.now += time.Minute
