@@ -135,7 +135,7 @@ func (s *Server) answer(ctx context.Context, p peer) (*wire.SyncResponse, error)
 	standing := n.Standing(s.Clock())
 	answer := &wire.SyncResponse{Standing: standing.Phase + ": " + standing.Message, Authorities: bundle, Recipient: s.Recipient()}
 	for _, o := range offers {
-		if !o.To(p.name, p.key) || !o.Accepted && n.Adopted != p.key {
+		if !o.To(p.name, p.key) || !o.Accepted && standing.Phase != node.Ready {
 			continue
 		}
 		a, err := s.attempt(ctx, o)

@@ -178,6 +178,15 @@ func TestProof(t *testing.T) {
 	w.change(func(n *domain.Node) { n.Accepted = []string{"new"} })
 	require.NoError(t, e.Start(t.Context(), a))
 	assert.Len(t, w.offers, 1)
+	w.inputs[first()] = run.Input{Artifact: run.Artifact{Image: "image"}}
+	c.proof = nil
+	answer, err := c.sync("")
+	require.NoError(t, err)
+	assert.Empty(t, answer.GetAttempts(), "an agent of another version has not tested itself yet")
+	c.proof = proof(t, conformance.Golden())
+	answer, err = c.sync("")
+	require.NoError(t, err)
+	assert.Len(t, answer.GetAttempts(), 1)
 	assert.Equal(t, "report", reports(&wire.Proof{Subject: "x", Report: []byte("{")}).Proof.Differences[0].Check)
 	assert.Empty(t, reports(proof(t, conformance.Golden())).Proof.Differences)
 }

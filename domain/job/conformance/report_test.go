@@ -56,6 +56,16 @@ func TestDifferences(t *testing.T) {
 		conformance.Report{Contract: "1"}.Add("x", nil))[0].String())
 }
 
+// Checks and differences are sorted by name, however they were found.
+func TestSorted(t *testing.T) {
+	r := conformance.Report{Contract: "1"}.Add("b", nil).Add("c", nil).Add("a", nil)
+	assert.Equal(t, []conformance.Check{{Name: "a", Passed: true}, {Name: "b", Passed: true}, {Name: "c", Passed: true}}, r.Checks)
+	unsorted := conformance.Report{Contract: "1", Checks: []conformance.Check{{Name: "b"}, {Name: "a"}}}
+	assert.Equal(t, []conformance.Difference{
+		{Check: "a", Found: "it was not checked"}, {Check: "b", Found: "it was not checked"}, {Check: "c", Found: "the golden report does not have it"},
+	}, conformance.Differences(unsorted, conformance.Report{Contract: "1", Checks: []conformance.Check{{Name: "c"}}}))
+}
+
 // Differences do not depend on the order of checks, and each names a check that is not the same.
 func TestEach(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
