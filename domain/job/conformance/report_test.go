@@ -92,7 +92,7 @@ func TestEach(t *testing.T) {
 		for _, d := range conformance.Differences(golden, got) {
 			named[d.Check] = true
 		}
-		for _, name := range strings.SplitSeq("abcd", "") {
+		for name := range strings.SplitSeq("abcd", "") {
 			assert.Equal(t, result(golden, name) != result(got, name), named[name], name)
 		}
 	})
