@@ -11,9 +11,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/golang/glog"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -112,12 +114,15 @@ func (c *controller) addNodes(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("cannot serve RunNodes: %w", err)
 	}
+	if err := c.recipient.learn(ctx); err != nil {
+		glog.Warningf("nodes keep what waits for the controller in plain: %v", err)
+	}
 	survey := node.Survey{Nodes: c.nodes.Nodes, Offers: c.nodes.Offers, Clock: time.Now}
 	path, handler := c.nodes.Handler()
 	mux := http.NewServeMux()
 	mux.Handle(path, handler)
 	mux.Handle(runner.Path, node.Envelopes{Server: c.nodes, Seals: c.blobs, Next: c.keepers(node.Callers{Server: c.nodes}).Handler()})
-	return errors.Join(c.manager.Add(every(watchEvery, survey.Look)), c.manager.Add(every(time.Minute, c.recipient.learn)),
+	return errors.Join(c.manager.Add(every(watchEvery, survey.Look)), c.manager.Add(c.recipient),
 		c.manager.Add(&api{http.Server{
 			Addr: fmt.Sprintf(":%d", c.nodePort), Handler: mux,
 			ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: maxHead,
@@ -142,6 +147,19 @@ func (r *recipient) key() string {
 		return *key
 	}
 	return ""
+}
+
+// NeedLeaderElection is false: each replica serves nodes.
+func (r *recipient) NeedLeaderElection() bool { return false }
+
+// Start reads the public key again and again: it may be replaced at any time.
+func (r *recipient) Start(ctx context.Context) error {
+	wait.UntilWithContext(ctx, func(ctx context.Context) {
+		if err := r.learn(ctx); err != nil {
+			glog.Warningf("nodes do not get another key to encrypt to: %v", err)
+		}
+	}, time.Minute)
+	return nil
 }
 
 // learn reads the public key.

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"context"
 	"flag"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -54,8 +56,13 @@ func TestLearn(t *testing.T) {
 	for encryption, want := range map[string]string{encryptionEnabled: public, encryptionDisabled: ""} {
 		r := &recipient{store: &sealed.Store{Keys: sealed.File(file)}, off: encryption == encryptionDisabled}
 		assert.Empty(t, r.key())
-		require.NoError(t, r.learn(t.Context()))
-		assert.Equal(t, want, r.key())
+		assert.False(t, r.NeedLeaderElection(), "each replica serves nodes")
+		ctx, end := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- r.Start(ctx) }()
+		require.Eventually(t, func() bool { return r.key() == want }, time.Minute, time.Millisecond)
+		end()
+		require.NoError(t, <-ended)
 		r.store.Keys = sealed.File("/none")
 		assert.Equal(t, !r.off, r.learn(t.Context()) != nil)
 		assert.Equal(t, want, r.key(), "a key that cannot be read now is not another one")
