@@ -45,11 +45,12 @@ const name = "job-controller"
 type controller struct {
 	settings
 
-	manager manager.Manager
-	source  certificate.Source
-	trust   *certificate.Live
-	blobs   *sealed.Store
-	close   func() error
+	manager   manager.Manager
+	source    certificate.Source
+	trust     *certificate.Live
+	blobs     *sealed.Store
+	recipient *recipient
+	close     func() error
 	// executor carries out attempts, and renewals are the signs of life of their claimants.
 	executor *kubejob.Jobs
 	renewals signs
@@ -84,7 +85,8 @@ func newController(ctx context.Context, cfg *rest.Config, s settings) (*controll
 		Reader: c.manager.GetAPIReader(), Writer: c.manager.GetClient(), Trust: c.trust.Bundle,
 		Runner: kubejob.Runner{Image: s.runnerImage, PullPolicy: corev1.PullIfNotPresent, Address: s.address},
 	}
-	c.nodes = c.newNodes()
+	c.recipient = &recipient{store: c.blobs, off: s.encryption == encryptionDisabled}
+	c.nodes = c.newNodes(c.recipient)
 	c.renewals = signs{jobs.Renewals{Live: c.manager.GetAPIReader(), Writer: c.manager.GetClient(), Namespace: s.namespace}}
 	err = errors.Join(c.addReconciler(), c.addApprovals(), c.addBuilder(), c.addNodes(ctx),
 		c.manager.Add(c.source), c.manager.Add(c.trust), c.manager.Add(c.server()),

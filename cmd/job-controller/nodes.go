@@ -8,14 +8,18 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"sync/atomic"
 	"time"
 
+	"github.com/golang/glog"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob/sealed"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/nodes"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/runner"
@@ -67,14 +71,14 @@ func offered(namespace string) (map[client.Object]cache.ByObject, error) {
 }
 
 // newNodes returns the server of RunNodes.
-func (c *controller) newNodes() *node.Server {
+func (c *controller) newNodes(to *recipient) *node.Server {
 	cached, live, writer := c.manager.GetCache(), c.manager.GetAPIReader(), c.manager.GetClient()
 	return &node.Server{
 		Nodes:   nodes.Nodes{Cache: cached, Live: live, Writer: writer, Clock: time.Now},
 		Offers:  nodes.Offers{Cache: cached, Live: live, Writer: writer, Namespace: c.namespace},
 		Runs:    nodes.OfferedRuns{Live: live},
-		Address: c.nodeAddress,
-		Clock:   time.Now,
+		Address: c.nodeAddress, Recipient: to.key,
+		Clock: time.Now,
 		Authority: &node.Authority{
 			Keys: nodes.AuthoritySecret{Live: live, Writer: writer, Namespace: c.namespace}, Host: c.host(), Clock: time.Now,
 		},
@@ -110,19 +114,64 @@ func (c *controller) addNodes(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("cannot serve RunNodes: %w", err)
 	}
+	if err := c.recipient.learn(ctx); err != nil {
+		glog.Warningf("nodes keep what waits for the controller in plain: %v", err)
+	}
 	survey := node.Survey{Nodes: c.nodes.Nodes, Offers: c.nodes.Offers, Clock: time.Now}
 	path, handler := c.nodes.Handler()
 	mux := http.NewServeMux()
 	mux.Handle(path, handler)
-	mux.Handle(runner.Path, c.keepers(node.Callers{Server: c.nodes}).Handler())
-	return errors.Join(c.manager.Add(every(watchEvery, survey.Look)), c.manager.Add(&api{http.Server{
-		Addr: fmt.Sprintf(":%d", c.nodePort), Handler: mux,
-		ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: maxHead,
-		// Agents that join have no certificate; those of others are verified for each call.
-		TLSConfig: &tls.Config{
-			MinVersion: tls.VersionTLS13, GetCertificate: c.nodes.Authority.GetCertificate, ClientAuth: tls.RequestClientCert,
-		},
-	}}))
+	mux.Handle(runner.Path, node.Envelopes{Server: c.nodes, Seals: c.blobs, Next: c.keepers(node.Callers{Server: c.nodes}).Handler()})
+	return errors.Join(c.manager.Add(every(watchEvery, survey.Look)), c.manager.Add(c.recipient),
+		c.manager.Add(&api{http.Server{
+			Addr: fmt.Sprintf(":%d", c.nodePort), Handler: mux,
+			ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: maxHead,
+			// Agents that join have no certificate; those of others are verified for each call.
+			TLSConfig: &tls.Config{
+				MinVersion: tls.VersionTLS13, GetCertificate: c.nodes.Authority.GetCertificate, ClientAuth: tls.RequestClientCert,
+			},
+		}}))
+}
+
+// recipient is the public key to which agents encrypt what they keep for the controller.
+type recipient struct {
+	store *sealed.Store
+	// off reports that states are not encrypted: then agents encrypt nothing.
+	off  bool
+	last atomic.Pointer[string]
+}
+
+// key returns the public key; "" for none.
+func (r *recipient) key() string {
+	if key := r.last.Load(); key != nil {
+		return *key
+	}
+	return ""
+}
+
+// NeedLeaderElection is false: each replica serves nodes.
+func (r *recipient) NeedLeaderElection() bool { return false }
+
+// Start reads the public key again and again: it may be replaced at any time.
+func (r *recipient) Start(ctx context.Context) error {
+	wait.UntilWithContext(ctx, func(ctx context.Context) {
+		if err := r.learn(ctx); err != nil {
+			glog.Warningf("nodes do not get another key to encrypt to: %v", err)
+		}
+	}, time.Minute)
+	return nil
+}
+
+// learn reads the public key.
+func (r *recipient) learn(ctx context.Context) error {
+	if r.off {
+		return nil
+	}
+	key, err := r.store.Recipient(ctx)
+	if err == nil {
+		r.last.Store(&key)
+	}
+	return err
 }
 
 // keepers returns the jobs API for callers.

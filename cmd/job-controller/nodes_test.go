@@ -1,11 +1,18 @@
 package main
 
 import (
+	"context"
 	"flag"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob/sealed"
 )
 
 // RunNodes are served by an address that agents can use, or not at all.
@@ -36,5 +43,28 @@ func TestNodeAddress(t *testing.T) {
 			assert.Equal(t, tc.host, r.host())
 			assert.Equal(t, 9443, r.nodePort)
 		})
+	}
+}
+
+// Agents encrypt what they keep to the first key of states, and keep nothing where states are not encrypted.
+func TestLearn(t *testing.T) {
+	text, err := sealed.Generate()
+	require.NoError(t, err)
+	file := filepath.Join(t.TempDir(), "keys")
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+	public, _, _ := strings.Cut(strings.TrimPrefix(text, "# public key: "), "\n")
+	for encryption, want := range map[string]string{encryptionEnabled: public, encryptionDisabled: ""} {
+		r := &recipient{store: &sealed.Store{Keys: sealed.File(file)}, off: encryption == encryptionDisabled}
+		assert.Empty(t, r.key())
+		assert.False(t, r.NeedLeaderElection(), "each replica serves nodes")
+		ctx, end := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- r.Start(ctx) }()
+		require.Eventually(t, func() bool { return r.key() == want }, time.Minute, time.Millisecond)
+		end()
+		require.NoError(t, <-ended)
+		r.store.Keys = sealed.File("/none")
+		assert.Equal(t, !r.off, r.learn(t.Context()) != nil)
+		assert.Equal(t, want, r.key(), "a key that cannot be read now is not another one")
 	}
 }

@@ -25,6 +25,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/node"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/retry"
 )
 
 // machine is the agent of a RunNode, and its flags.
@@ -39,7 +40,7 @@ type machine struct {
 // runAgent carries out what is offered to this machine until it is terminated. What runs then goes on, and is adopted by the
 // next agent.
 func runAgent(ctx context.Context, args []string, out io.Writer) (int, error) {
-	m := &machine{limits: dockerjob.DefaultLimits(), connection: &agent.Connection{Clock: time.Now}}
+	m := &machine{limits: dockerjob.DefaultLimits(), connection: &agent.Connection{Clock: time.Now, Proxy: http.ProxyFromEnvironment}}
 	flags := flagsOf("agent", "", out)
 	m.define(flags)
 	if err := flags.Parse(args); err != nil {
@@ -96,9 +97,15 @@ func (m *machine) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = (&agent.Agent{Connection: m.connection, Executor: e, Clock: time.Now, Longest: m.longest}).Run(ctx)
+	tests, err := m.newTests(carried, docker, program)
+	if err != nil {
+		return err
+	}
+	tests.begin(carried)
+	err = (&agent.Agent{Connection: m.connection, Executor: e, Proof: tests.Proof, Clock: time.Now, Longest: m.longest}).Run(ctx)
 	end()
 	e.Wait()
+	tests.wait()
 	return err
 }
 
@@ -151,21 +158,51 @@ func (m *machine) invitation() (node.Invitation, error) {
 // keep keeps the state of an attempt.
 func (m *machine) keep(ctx context.Context, a executor.Attempt, f dockerjob.Mounts, terminate <-chan struct{}) error {
 	i := m.connection.Identity()
-	calls := &jobsapi.Client{
-		HTTP: &http.Client{Transport: m.connection}, Address: i.Address, Run: a.UID, Timeout: 30 * time.Second, Clock: keeper.BootTime,
+	spool := &jobsapi.Spool{
+		Below: m.connection, Address: i.Address, Folder: f.Spool(), Patience: a.Timing.Lost, Clock: keeper.BootTime,
+		Recipient: func() string { return m.connection.Identity().Recipient },
 	}
-	exclude, err := state.ParseExclude(a.Input.Exclude)
+	calls := &jobsapi.Client{
+		HTTP: &http.Client{Transport: spool}, Address: i.Address, Run: a.UID, Timeout: 30 * time.Second, Clock: keeper.BootTime,
+	}
+	one, err := m.keeper(a, f, terminate)
 	if err != nil {
 		return err
 	}
-	one := keeper.Keeper{
-		Ledger: calls, Blobs: calls, Chunks: calls, Exchange: f.Exchange(), Clock: keeper.BootTime, Terminate: terminate,
-		Claimant: keeper.Claimant{Run: a.UID, Attempt: a.Number, Place: i.Node},
+	one.Ledger, one.Blobs, one.Chunks = calls, calls, calls
+	if !spool.Ended() {
+		err = one.Run(ctx)
+	}
+	if spool.Empty() {
+		return err
+	}
+	if spool.Ended() {
+		glog.Warningf("what Run %s/%s has left waits for the controller, encrypted", a.Namespace, a.Run)
+		err = errors.Join(err, f.Clear())
+	}
+	return errors.Join(err, spool.Deliver(ctx, func(failed int, err error) {
+		wait := min(retry.After(failed), m.longest)
+		glog.Warningf("%v; trying again in %s", err, wait)
+		select {
+		case <-ctx.Done():
+		case <-time.After(wait):
+		}
+	}))
+}
+
+// keeper returns the keeper of an attempt.
+func (m *machine) keeper(a executor.Attempt, f dockerjob.Mounts, terminate <-chan struct{}) (*keeper.Keeper, error) {
+	exclude, err := state.ParseExclude(a.Input.Exclude)
+	if err != nil {
+		return nil, err
+	}
+	return &keeper.Keeper{
+		Exchange: f.Exchange(), Clock: keeper.BootTime, Terminate: terminate,
+		Claimant: keeper.Claimant{Run: a.UID, Attempt: a.Number, Place: m.connection.Identity().Node},
 		Settings: keeper.Settings{
 			State: f.State(), Logs: f.Logs(), Scratch: f.Scratch(), Exclude: exclude,
 			Limit: cmp.Or(a.Settings.Limit, 64<<20), Renew: m.renew, Checkpoint: cmp.Or(a.Settings.Checkpoint, 30*time.Second),
 			Drain: 30 * time.Second, Retry: m.longest, Backend: dockerjob.Backend, Forwarded: true,
 		},
-	}
-	return one.Run(ctx)
+	}, nil
 }

@@ -10,9 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/selftest"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/serve"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
-	"gitlab.ilabt.imec.be/tengu/orcon/test/conformance"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/conformance/api"
 )
 
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 		main()
 	}
 	if os.Getenv(template) != "" {
-		os.Exit(conformance.Main(os.Args[1:], os.Stdout, os.Stderr))
+		os.Exit(selftest.Main(os.Args[1:], os.Stdout, os.Stderr))
 	}
 	os.Exit(m.Run())
 }

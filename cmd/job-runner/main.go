@@ -15,6 +15,7 @@ import (
 
 	"github.com/golang/glog"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/selftest"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/spelling"
 )
@@ -38,6 +39,7 @@ Usage:
                                                  one that the template runs as
   job-runner agent [flags]                       carry out the runs that are offered to this
                                                  machine, a RunNode, by its Docker engine
+  job-runner selftest CHECK                      be the program by which a machine tests itself
   job-runner version                             print the version
 
 The controller writes these command lines into the pod of a run; that of the agent is for a machine
@@ -58,6 +60,9 @@ Exit codes:
 See job-runner keeper --help, shim --help and agent --help for the flags.
 `
 
+// useCommand is the cure of a command that is not known.
+const useCommand = "use keeper, shim, agent, install, unpack, selftest or version"
+
 func main() {
 	code, err := run(context.Background(), os.Args[1:], os.Stdout)
 	glog.Flush()
@@ -71,7 +76,7 @@ func main() {
 func run(ctx context.Context, args []string, out io.Writer) (int, error) {
 	_ = flag.Set("logtostderr", "true") // glog's
 	if len(args) == 0 {
-		return contract.Misused, errors.New("a command is missing: use keeper, shim, agent, install, unpack or version; see job-runner --help")
+		return contract.Misused, errors.New("a command is missing: " + useCommand + "; see job-runner --help")
 	}
 	switch command := args[0]; command {
 	case "keeper":
@@ -84,6 +89,8 @@ func run(ctx context.Context, args []string, out io.Writer) (int, error) {
 		return runInstall(args[1:])
 	case "unpack":
 		return runUnpack(args[1:])
+	case selftestCommand:
+		return selftest.Main(args[1:], out, os.Stderr), nil
 	case "version":
 		_, err := fmt.Fprintln(out, version)
 		return contract.Success, err
@@ -91,8 +98,8 @@ func run(ctx context.Context, args []string, out io.Writer) (int, error) {
 		_, err := fmt.Fprint(out, usage)
 		return contract.Success, err
 	default:
-		cure := "use keeper, shim, agent, install, unpack or version"
-		if near := spelling.Nearest(command, []string{"keeper", "shim", "agent", "install", "unpack", "version"}); near != "" {
+		cure := useCommand
+		if near := spelling.Nearest(command, []string{"keeper", "shim", "agent", "install", "unpack", selftestCommand, "version"}); near != "" {
 			cure = fmt.Sprintf("did you mean %q?", near)
 		}
 		return contract.Misused, fmt.Errorf("unknown command %q: %s", command, cure)

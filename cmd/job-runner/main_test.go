@@ -23,9 +23,9 @@ func TestCommandLine(t *testing.T) {
 		code int
 		want string
 	}{
-		"None":       {args: "", code: contract.Misused, want: "use keeper, shim, agent, install, unpack or version"},
+		"None":       {args: "", code: contract.Misused, want: "use keeper, shim, agent, install, unpack, selftest or version"},
 		"Misspelt":   {args: "keper", code: contract.Misused, want: `did you mean "keeper"?`},
-		"Unknown":    {args: "xyzzy", code: contract.Misused, want: "use keeper, shim, agent, install, unpack or version"},
+		"Unknown":    {args: "xyzzy", code: contract.Misused, want: "use keeper, shim, agent, install, unpack, selftest or version"},
 		"Flag":       {args: "shim --frob", code: contract.Misused, want: "frob"},
 		"NoCommand":  {args: "shim", code: contract.Misused, want: "write it after --"},
 		"NoRun":      {args: "keeper --place p --address a", code: contract.Misused, want: "flag --run is missing"},

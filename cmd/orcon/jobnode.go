@@ -140,6 +140,7 @@ type approveNodeOptions struct {
 
 	key        string
 	namespaces []string
+	accepted   []string
 	capacity   int32
 	yes        bool
 }
@@ -155,17 +156,24 @@ logs its key when it starts: compare it before, or give it by --key.
 --namespaces adds namespaces whose runs the machine may carry out; without any it takes none. --capacity is how many runs
 it carries out at once.
 
+A machine tests itself before it takes runs: whether it carries them out as the contract of runners promises. One that
+does not takes none, and orcon job node list shows what differs. --accept names checks that it may fail from now on, and
+takes the place of those that were accepted before; --accept "" accepts none.
+
 It needs permission to read and patch RunNodes, which ClusterRole orcon-job-nodes has.
 
 Exit codes: 0 adopted, 2 the command failed, 130 interrupted.`,
 		Example: `  orcon job node approve lab-1 --namespaces shop
-  orcon job node approve lab-1 --key sha256:4f2c… --namespaces shop,test --capacity 4 --yes`,
+  orcon job node approve lab-1 --key sha256:4f2c… --namespaces shop,test --capacity 4 --yes
+  orcon job node approve lab-1 --accept "out of memory" --yes`,
 		Args: arguments,
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c, args[0]) },
 	}
 	o.flags(c)
 	c.Flags().StringVar(&o.key, "key", "", "key that the agent has logged; another one is refused")
 	c.Flags().StringSliceVar(&o.namespaces, "namespaces", nil, "namespaces whose runs it may carry out, beside those that it may now")
+	c.Flags().StringArrayVar(&o.accepted, "accept", nil,
+		"check of the runner contract that it may fail; may be repeated (default: as it is, at first none)")
 	c.Flags().Int32Var(&o.capacity, "capacity", 0, "how many runs it carries out at once (default: as it is, at first 1)")
 	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask for confirmation")
 	return c
@@ -195,6 +203,9 @@ func (o *approveNodeOptions) run(c *cobra.Command, name string) error {
 		s.Namespaces = slices.Compact(slices.Sorted(slices.Values(slices.Concat(s.Namespaces, o.namespaces))))
 		if o.capacity > 0 {
 			s.Capacity = o.capacity
+		}
+		if c.Flags().Changed("accept") {
+			s.Accepted = slices.DeleteFunc(o.accepted, func(name string) bool { return name == "" })
 		}
 	})
 	if err != nil {

@@ -160,7 +160,18 @@ func TestNodeApprove(t *testing.T) {
 	code, out, errs := c.call(t, "", "approve", "lab-1", "--key", key, "--namespaces", "test,shop", "--capacity", "3")
 	require.Zero(t, code, errs)
 	assert.Contains(t, out, `RunNode lab-1 is adopted, for runs of namespaces ["shop" "test"]`)
-	assert.Equal(t, v1alpha1.RunNodeSpec{Key: key, Namespaces: []string{"shop", "test"}, Capacity: 3}, c.nodes["lab-1"].Spec)
+	want := v1alpha1.RunNodeSpec{Key: key, Namespaces: []string{"shop", "test"}, Capacity: 3}
+	assert.Equal(t, want, c.nodes["lab-1"].Spec)
+	for _, tc := range []struct{ args, want []string }{
+		{[]string{"--accept", "out of memory", "--accept", "exit 1, and the state is kept"}, []string{"out of memory", "exit 1, and the state is kept"}},
+		{nil, []string{"out of memory", "exit 1, and the state is kept"}},
+		{[]string{"--accept", ""}, nil},
+	} {
+		code, _, errs = c.call(t, "", append([]string{"approve", "lab-1", "--yes"}, tc.args...)...)
+		require.Zero(t, code, errs)
+		want.Accepted = tc.want
+		assert.Equal(t, want, c.nodes["lab-1"].Spec)
+	}
 }
 
 func TestNodeOrders(t *testing.T) {

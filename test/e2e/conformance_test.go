@@ -17,8 +17,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/selftest"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
-	"gitlab.ilabt.imec.be/tengu/orcon/test/conformance"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/conformance"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
 
@@ -29,13 +30,9 @@ func conforms(t *testing.T, w *world) {
 	own := *w
 	own.t = t
 	e := &kubejobs{world: &own, image: own.byDigest("localhost/orcon/conformance:dev"), folder: t.TempDir()}
-	text, err := os.ReadFile(filepath.Join(repository(t), "test/conformance/testdata/report.json"))
+	report, err := selftest.Drive(t.Context(), e)
 	require.NoError(t, err)
-	golden, err := conformance.Parse(text)
-	require.NoError(t, err)
-	report, err := conformance.Drive(t.Context(), e)
-	require.NoError(t, err)
-	assert.Empty(t, conformance.Differences(golden, report))
+	assert.Empty(t, conformance.Differences(conformance.Golden(), report))
 }
 
 // kubejobs carries out runs by Jobs of the cluster.
@@ -67,20 +64,20 @@ spec: {workspace: %[1]s, action: check}
 // program is the one of the image.
 const program = "/conformance"
 
-// Run implements conformance.Executor.
-func (e *kubejobs) Run(_ context.Context, o conformance.Order) (conformance.Result, error) {
+// Run implements selftest.Conductor.
+func (e *kubejobs) Run(_ context.Context, o selftest.Exercise) (selftest.Result, error) {
 	name := fmt.Sprint("conformance-", e.runs.Add(1))
 	args, err := json.Marshal(o.Args)
 	if err != nil {
-		return conformance.Result{}, err
+		return selftest.Result{}, err
 	}
-	manifest := fmt.Sprintf(conformanceRun, name, e.image, cmp.Or(o.Program, program), args, conformance.Grace, conformance.Parameters)
+	manifest := fmt.Sprintf(conformanceRun, name, e.image, cmp.Or(o.Program, program), args, selftest.Grace, selftest.Parameters)
 	if out, err := e.tryWith(manifest, "create", "-f", "-"); err != nil { // apply would drop null
-		return conformance.Result{}, fmt.Errorf("cannot create %s: %s", name, out)
+		return selftest.Result{}, fmt.Errorf("cannot create %s: %s", name, out)
 	}
 	if o.Fault != "" {
 		if err := e.inflict(o.Fault, name); err != nil {
-			return conformance.Result{}, err
+			return selftest.Result{}, err
 		}
 	}
 	e.eventually(func() string {
@@ -94,7 +91,7 @@ func (e *kubejobs) Run(_ context.Context, o conformance.Order) (conformance.Resu
 }
 
 // inflict does a fault to a run whose program is ready.
-func (e *kubejobs) inflict(f conformance.Fault, name string) error {
+func (e *kubejobs) inflict(f selftest.Fault, name string) error {
 	inside := func(args ...string) (string, error) {
 		pod := e.kubectl("get", "pods", "-l", "job.orcon.tengu.io/run="+name, "-o", "name")
 		return e.try(append([]string{"exec", "-c", "template", pod, "--", program}, args...)...)
@@ -114,7 +111,7 @@ func (e *kubejobs) inflict(f conformance.Fault, name string) error {
 		return fmt.Errorf("%s ended before it was ready: %s", name, ended)
 	}
 	switch f {
-	case conformance.Kill:
+	case selftest.Kill:
 		var id string
 		e.eventually(func() string { // the kubelet reports it later than the program is ready
 			id = e.kubectl("get", "pods", "-l", "job.orcon.tengu.io/run="+name, "-o", "jsonpath={.items[0].status.containerStatuses[0].containerID}")
@@ -122,18 +119,18 @@ func (e *kubejobs) inflict(f conformance.Fault, name string) error {
 		})
 		e.ctr(e.Dir, "tasks", "kill", "--signal", "SIGKILL", strings.TrimPrefix(id, "containerd://"))
 		return nil
-	case conformance.CancelLate:
+	case selftest.CancelLate:
 		if out, err := inside("release"); err != nil {
 			return fmt.Errorf("cannot release %s: %s", name, out)
 		}
-	case conformance.Cancel:
+	case selftest.Cancel:
 	}
 	e.kubectl("patch", "jobrun", name, "--type=merge", "-p", `{"spec":{"cancel":"Requested"}}`)
 	return nil
 }
 
 // result returns how a run ended, and what it stored, as a person sees it.
-func (e *kubejobs) result(name string) (conformance.Result, error) {
+func (e *kubejobs) result(name string) (selftest.Result, error) {
 	var run struct {
 		State struct {
 			Report struct{ Outputs json.RawMessage }
@@ -148,14 +145,14 @@ func (e *kubejobs) result(name string) (conformance.Result, error) {
 	}
 	err := json.Unmarshal([]byte(e.kubectl("get", "jobrun", name, "-o", "json")), &run)
 	if err != nil {
-		return conformance.Result{}, err
+		return selftest.Result{}, err
 	}
 	end := run.State.End
 	var outputs bytes.Buffer
 	if text := run.State.Report.Outputs; text != nil {
 		err = json.Compact(&outputs, text)
 	}
-	r := conformance.Result{
+	r := selftest.Result{
 		Code: end.Exit.Code, Killed: end.Exit.Cause == job.Killed, Outcome: job.Outcome(strings.ToLower(end.Outcome)),
 		Outputs: outputs.String(), State: map[string]string{}, Logs: map[string]string{}, Whole: true,
 	}
@@ -184,7 +181,7 @@ func (e *kubejobs) files(name string) (map[string]string, error) {
 }
 
 // logs reads the logs of a run: the output, whose parts are in the order in which they were stored, and the log file.
-func (e *kubejobs) logs(name string, r *conformance.Result) error {
+func (e *kubejobs) logs(name string, r *selftest.Result) error {
 	const problem = "problem\n"
 	read := func(args ...string) (string, error) {
 		all := append([]string{"job", "logs", name, "--kubeconfig", e.Kubeconfig, "-n", e.namespace}, args...)

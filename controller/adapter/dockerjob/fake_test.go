@@ -40,6 +40,11 @@ func newFake(t *testing.T, images ...string) (*fakeEngine, *client.Client) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1.41/images/{name...}", e.image)
 	mux.HandleFunc("POST /v1.41/images/create", e.pull)
+	mux.HandleFunc("GET /v1.41/info", func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, http.StatusOK, map[string]any{
+			"ServerVersion": "20.10", "KernelVersion": "6.1", "DefaultRuntime": "runc", "SecurityOptions": []string{"name=seccomp,profile=default"},
+		})
+	})
 	mux.HandleFunc("POST /v1.41/containers/create", e.create)
 	mux.HandleFunc("GET /v1.41/containers/{name}/json", e.inspect)
 	mux.HandleFunc("POST /v1.41/containers/{name}/start", e.start)
@@ -79,6 +84,9 @@ func (e *fakeEngine) pull(w http.ResponseWriter, r *http.Request) {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
 	name := r.URL.Query().Get("fromImage") + ":" + r.URL.Query().Get("tag")
+	if r.URL.Query().Get("fromSrc") == "-" {
+		name = r.URL.Query().Get("repo")
+	}
 	e.pulled = append(e.pulled, name)
 	if strings.HasPrefix(name, "none.example") {
 		refuse(w, http.StatusNotFound, "manifest unknown")

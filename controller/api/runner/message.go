@@ -13,6 +13,9 @@ const (
 	// File is the escaped name of the file below /logs that a chunk is of; Last is "true" for the last chunk of a stream.
 	File = "Orcon-File"
 	Last = "Orcon-Last"
+	// Sealed is "true" for a body that a node had to keep for a while: it is encrypted to the controller, in the format of
+	// age. Digest is that of the plain one.
+	Sealed = "Orcon-Sealed"
 )
 
 // Claim asks to start an attempt.

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/node/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/node/v1alpha1/nodev1alpha1connect"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/executor"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/conformance"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/node"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/retry"
@@ -24,6 +26,8 @@ type Agent struct {
 	Connection *Connection
 	Executor   executor.Executor
 	Clock      func() time.Time
+	// Proof returns what this machine has found of the runner contract; the zero value for nothing.
+	Proof func() conformance.Proof
 	// Longest is the longest pause before a call is repeated that failed.
 	Longest time.Duration
 
@@ -128,14 +132,16 @@ const look = 250 * time.Millisecond
 
 // sync calls once. A call that waits is ended when there is something to report.
 func (a *Agent) sync(ctx context.Context) error {
-	attempts := a.attempts
-	reports := a.reports(ctx, attempts)
+	news, err := a.news(ctx, a.attempts)
+	if err != nil {
+		return err
+	}
+	request := proto.CloneOf(news)
+	request.Revision = a.revision
 	waiting, end := context.WithCancel(ctx)
 	defer end()
-	go a.interrupt(waiting, attempts, reports, end)
-	answer, err := a.client().Sync(waiting, connect.NewRequest(&wire.SyncRequest{
-		Revision: a.revision, Contract: run.Contract, Reports: reports,
-	}))
+	go a.interrupt(waiting, a.attempts, news, end)
+	answer, err := a.client().Sync(waiting, connect.NewRequest(request))
 	if err != nil && waiting.Err() != nil {
 		return nil // there is something to report
 	}
@@ -146,8 +152,23 @@ func (a *Agent) sync(ctx context.Context) error {
 	return a.receive(ctx, answer.Msg)
 }
 
-// interrupt ends a call when the reports differ from those that it has sent.
-func (a *Agent) interrupt(ctx context.Context, attempts []*wire.Attempt, sent []*wire.Report, end context.CancelFunc) {
+// news returns what is to be reported about this machine and the attempts of the last answer.
+func (a *Agent) news(ctx context.Context, attempts []*wire.Attempt) (*wire.SyncRequest, error) {
+	news := &wire.SyncRequest{Contract: run.Contract, Reports: a.reports(ctx, attempts)}
+	found := a.Proof()
+	if found.Subject == "" {
+		return news, nil
+	}
+	report, err := json.Marshal(found.Report)
+	if err != nil {
+		return nil, fmt.Errorf("cannot report what this machine has proved: %w", err)
+	}
+	news.Proof = &wire.Proof{Subject: found.Subject, Report: report}
+	return news, nil
+}
+
+// interrupt ends a call when there is other news than it has sent.
+func (a *Agent) interrupt(ctx context.Context, attempts []*wire.Attempt, sent *wire.SyncRequest, end context.CancelFunc) {
 	ticks := time.NewTicker(look)
 	defer ticks.Stop()
 	for {
@@ -156,7 +177,7 @@ func (a *Agent) interrupt(ctx context.Context, attempts []*wire.Attempt, sent []
 			return
 		case <-ticks.C:
 		}
-		if now := a.reports(ctx, attempts); !proto.Equal(&wire.SyncRequest{Reports: now}, &wire.SyncRequest{Reports: sent}) {
+		if now, err := a.news(ctx, attempts); err == nil && !proto.Equal(now, sent) {
 			end()
 			return
 		}
@@ -170,7 +191,7 @@ func (a *Agent) receive(ctx context.Context, m *wire.SyncResponse) error {
 		glog.Infof("RunNode %s is %s", a.Connection.Identity().Node, a.standing)
 	}
 	i := a.Connection.Identity()
-	next, err := i.trusting(m.GetAuthorities())
+	next, err := i.trusting(m)
 	if err == nil && next != i {
 		err = a.Connection.Use(next)
 	}

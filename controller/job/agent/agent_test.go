@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -11,13 +12,21 @@ import (
 
 	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/node/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/executor"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/conformance"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/node"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
 )
 
+// unproved is an agent that has found nothing of the contract.
+func unproved() conformance.Proof { return conformance.Proof{} }
+
 // runs starts an agent, which ends with the test.
 func (c *controller) runs(m *machine) *Agent {
-	a := &Agent{Connection: c.joins(), Executor: m, Clock: time.Now, Longest: longest}
+	return c.run(&Agent{Connection: c.joins(), Executor: m, Proof: unproved, Clock: time.Now, Longest: longest})
+}
+
+// run runs an agent to the end of the test.
+func (c *controller) run(a *Agent) *Agent {
 	ctx, end := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- a.Run(ctx) }()
@@ -133,4 +142,23 @@ func TestRenews(t *testing.T) {
 	require.NoError(t, lone.renew(t.Context()), "it is still good")
 	lone.Clock = func() time.Time { return end }
 	require.ErrorContains(t, lone.renew(t.Context()), "cannot renew the certificate of RunNode lab, which ends at ")
+}
+
+// JOBS.md J15: what the agent finds of the contract is reported as soon as it is known, also while a call waits.
+func TestProves(t *testing.T) {
+	c, m := newController(t), &machine{sights: map[executor.Name]executor.Sight{}}
+	var proof atomic.Pointer[conformance.Proof]
+	proof.Store(&conformance.Proof{})
+	c.run(&Agent{
+		Connection: c.joins(), Executor: m, Clock: time.Now, Longest: longest, Proof: func() conformance.Proof { return *proof.Load() },
+	})
+	c.tell(&wire.SyncResponse{Revision: "1"})
+	c.next(func(r *wire.SyncRequest) bool { return r.GetProof() == nil })
+	proof.Store(&conformance.Proof{Subject: "engine", Report: conformance.Golden()})
+	got := c.next(func(r *wire.SyncRequest) bool { return r.GetProof().GetSubject() == "engine" })
+	report, err := conformance.Parse(got.GetProof().GetReport())
+	require.NoError(t, err)
+	assert.Equal(t, conformance.Golden(), report)
+	proof.Store(&conformance.Proof{})
+	c.next(func(r *wire.SyncRequest) bool { return r.GetProof() == nil })
 }

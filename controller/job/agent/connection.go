@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
@@ -18,6 +19,8 @@ import (
 // Connection carries the requests of an agent and its keepers, by its identity of the moment.
 type Connection struct {
 	Clock func() time.Time
+	// Proxy returns the proxy of a request; nil for none.
+	Proxy func(*http.Request) (*url.URL, error)
 
 	mutex     sync.Mutex
 	identity  *Identity
@@ -34,7 +37,7 @@ func (c *Connection) Use(i *Identity, authorities ...string) error {
 		return err
 	}
 	next := &http.Transport{
-		Proxy: http.ProxyFromEnvironment, TLSClientConfig: config, ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute,
+		Proxy: c.Proxy, OnProxyConnectResponse: tunnelled, TLSClientConfig: config, ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute,
 		TLSHandshakeTimeout: 10 * time.Second, ResponseHeaderTimeout: time.Minute,
 		HTTP2: &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second},
 	}
@@ -60,6 +63,18 @@ func (c *Connection) RoundTrip(r *http.Request) (*http.Response, error) {
 	t := c.transport
 	c.mutex.Unlock()
 	return t.RoundTrip(r)
+}
+
+// tunnelled returns an error that names the proxy which refuses a tunnel to the controller.
+func tunnelled(_ context.Context, proxy *url.URL, request *http.Request, answer *http.Response) error {
+	switch answer.StatusCode {
+	case http.StatusOK:
+		return nil
+	case http.StatusProxyAuthRequired:
+		return fmt.Errorf("proxy %s requires a user for %s: set HTTPS_PROXY=http://USER:PASSWORD@%s", proxy.Redacted(), request.Host, proxy.Host)
+	}
+	return fmt.Errorf("proxy %s refuses a tunnel to %s: %s: have it permit CONNECT to that, or name the host in NO_PROXY",
+		proxy.Redacted(), request.Host, answer.Status)
 }
 
 // config returns the settings of TLS.

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -28,6 +29,8 @@ type Identity struct {
 	Key         string `json:"key"`
 	Certificate string `json:"certificate,omitempty"`
 	Authorities string `json:"authorities,omitempty"`
+	// Recipient is the public key to which is encrypted what waits for the controller; "" for none.
+	Recipient string `json:"recipient,omitempty"`
 
 	file string
 }
@@ -99,13 +102,13 @@ func (i *Identity) with(c *wire.Certificate) (*Identity, error) {
 	return &next, next.store()
 }
 
-// trusting returns the identity with other authorities to trust, and stores it if they differ.
-func (i *Identity) trusting(authorities []byte) (*Identity, error) {
-	if len(authorities) == 0 || string(authorities) == i.Authorities {
+// trusting returns the identity with the authorities to trust and the recipient of an answer, and stores it if they differ.
+func (i *Identity) trusting(m *wire.SyncResponse) (*Identity, error) {
+	next := *i
+	next.Authorities, next.Recipient = cmp.Or(string(m.GetAuthorities()), i.Authorities), m.GetRecipient()
+	if next == *i {
 		return i, nil
 	}
-	next := *i
-	next.Authorities = string(authorities)
 	return &next, next.store()
 }
 

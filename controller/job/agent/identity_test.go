@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/node/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/node"
 )
 
@@ -98,13 +99,13 @@ func TestVerified(t *testing.T) {
 func TestTrusting(t *testing.T) {
 	c := newController(t)
 	i := c.joins().Identity()
-	same, err := i.trusting([]byte(i.Authorities))
+	same, err := i.trusting(&wire.SyncResponse{Authorities: []byte(i.Authorities)})
 	require.NoError(t, err)
 	assert.Same(t, i, same)
-	same, err = i.trusting(nil)
+	same, err = i.trusting(&wire.SyncResponse{})
 	require.NoError(t, err)
 	assert.Same(t, i, same, "a controller that tells none takes none away")
-	next, err := i.trusting([]byte(i.Authorities + "\n"))
+	next, err := i.trusting(&wire.SyncResponse{Authorities: []byte(i.Authorities + "\n"), Recipient: "age1x"})
 	require.NoError(t, err)
 	stored, err := Load(i.file)
 	require.NoError(t, err)

@@ -21,7 +21,7 @@ import (
 // goes on.
 func TestRefused(t *testing.T) {
 	c, m := newController(t), &machine{sights: map[executor.Name]executor.Sight{}}
-	a := &Agent{Connection: c.joins(), Executor: m, Clock: time.Now, Longest: longest}
+	a := &Agent{Connection: c.joins(), Executor: m, Proof: unproved, Clock: time.Now, Longest: longest}
 	m.show(named(), executor.Sight{Pod: run.Pod{Made: true}})
 	a.attempts, a.revision = []*wire.Attempt{offered(nil, wire.Order_ORDER_UNSPECIFIED)}, "1"
 	c.mutex.Lock()
@@ -46,7 +46,7 @@ func TestRefused(t *testing.T) {
 // Authorities that an answer names are trusted from the next call on.
 func TestAuthorities(t *testing.T) {
 	c, m := newController(t), &machine{sights: map[executor.Name]executor.Sight{}}
-	a := &Agent{Connection: c.joins(), Executor: m, Clock: time.Now, Longest: longest}
+	a := &Agent{Connection: c.joins(), Executor: m, Proof: unproved, Clock: time.Now, Longest: longest}
 	own := a.Connection.Identity().Authorities
 	c.tell(&wire.SyncResponse{Revision: "1", Authorities: []byte(own + own)})
 	require.NoError(t, a.sync(t.Context()))

@@ -51,7 +51,7 @@ type controller struct {
 	asked   chan *wire.SyncRequest
 }
 
-func newController(t *testing.T) *controller {
+func newController(t *testing.T, change ...func(*http.Server)) *controller {
 	root, err := certificate.NewRoot(time.Now(), certificate.DefaultPeriods())
 	require.NoError(t, err)
 	c := &controller{t: t, root: root, life: node.CertificateLife, answer: &wire.SyncResponse{}, asked: make(chan *wire.SyncRequest, 100)}
@@ -60,13 +60,16 @@ func newController(t *testing.T) *controller {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
 	leaf, err := root.Sign(&x509.Certificate{
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, PublicKey: key.Public(), ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, DNSNames: []string{"controller.orcon.test"}, PublicKey: key.Public(), ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}, time.Now(), certificate.Periods{Leaf: time.Hour, Skew: node.Backdate})
 	require.NoError(t, err)
 	served := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0), TLSConfig: &tls.Config{
 		MinVersion: tls.VersionTLS13, ClientAuth: tls.RequestClientCert,
 		Certificates: []tls.Certificate{{Certificate: [][]byte{leaf.Raw, root.Certificate.Raw}, PrivateKey: key}},
 	}}
+	for _, one := range change {
+		one(served)
+	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	go func() { _ = served.ServeTLS(listener, "", "") }()

@@ -31,11 +31,12 @@ type Nodes interface {
 	Show(ctx context.Context, name string, s Shown) error
 }
 
-// Shown holds values of the status of a node. One that is zero stays as it is.
+// Shown holds values of the status of a node. Standing stays as it is where it is zero, and the others where Seen is.
 type Shown struct {
 	Standing node.Standing
 	Seen     time.Time
 	Contract string
+	Proof    *node.Proof
 }
 
 // Offers stores offers by their attempts.

@@ -26,7 +26,9 @@ type Server struct {
 	Authority *Authority
 	// Address is the URL by which nodes reach the controller.
 	Address string
-	Clock   func() time.Time
+	// Recipient returns the public key to which agents encrypt what they keep for the controller; "" for none.
+	Recipient func() string
+	Clock     func() time.Time
 }
 
 var _ nodev1alpha1connect.NodeServiceHandler = (*Server)(nil)

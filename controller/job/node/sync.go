@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"time"
 
 	"connectrpc.com/connect"
@@ -26,7 +27,7 @@ func (s *Server) Sync(ctx context.Context, r *connect.Request[wire.SyncRequest])
 	}
 	n, err := s.permitted(ctx, p)
 	if err == nil {
-		err = s.called(ctx, n, r.Msg.GetContract())
+		err = s.called(ctx, n, r.Msg)
 	}
 	if err == nil {
 		err = s.note(ctx, p, r.Msg.GetReports())
@@ -50,13 +51,17 @@ func (s *Server) permitted(ctx context.Context, p peer) (node.Node, error) {
 	return n, n.Permit(p.key, p.expires, s.Clock())
 }
 
-// called notes that a node has called.
-func (s *Server) called(ctx context.Context, n node.Node, contract string) error {
+// called notes that a node has called, and what its agent found of the runner contract.
+func (s *Server) called(ctx context.Context, n node.Node, r *wire.SyncRequest) error {
+	var found *node.Proof
+	if p := r.GetProof(); p != nil {
+		found = node.NewProof(p.GetSubject(), p.GetReport())
+	}
 	now := s.Clock()
-	if now.Sub(n.Seen) < node.Heartbeat && n.Contract == contract {
+	if now.Sub(n.Seen) < node.Heartbeat && n.Contract == r.GetContract() && reflect.DeepEqual(n.Proof, found) {
 		return nil
 	}
-	return s.Nodes.Show(ctx, n.Name, Shown{Seen: now, Contract: contract})
+	return s.Nodes.Show(ctx, n.Name, Shown{Seen: now, Contract: r.GetContract(), Proof: found})
 }
 
 // note stores what a node reports.
@@ -128,9 +133,9 @@ func (s *Server) answer(ctx context.Context, p peer) (*wire.SyncResponse, error)
 		return nil, err
 	}
 	standing := n.Standing(s.Clock())
-	answer := &wire.SyncResponse{Standing: standing.Phase + ": " + standing.Message, Authorities: bundle}
+	answer := &wire.SyncResponse{Standing: standing.Phase + ": " + standing.Message, Authorities: bundle, Recipient: s.Recipient()}
 	for _, o := range offers {
-		if !o.To(p.name, p.key) || !o.Accepted && n.Adopted != p.key {
+		if !o.To(p.name, p.key) || !o.Accepted && standing.Phase != node.Ready {
 			continue
 		}
 		a, err := s.attempt(ctx, o)

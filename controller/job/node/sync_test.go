@@ -13,6 +13,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/executor"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/node"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/conformance"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/job/node"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
 )
@@ -151,4 +152,41 @@ func TestCallers(t *testing.T) {
 	code, text = call(c, "u")
 	assert.Equal(t, http.StatusForbidden, code)
 	assert.Contains(t, text, "the node is revoked")
+}
+
+// JOBS.md J15: what an agent has found of the contract is stored as soon as it is known, and decides about offers; an agent
+// that does not know it any more, as one of another version, is given nothing.
+func TestProof(t *testing.T) {
+	w := newWorld(t)
+	c := w.adopted()
+	e, _ := newExecutor(w)
+	a := to(domain.Selection{Name: "lab"})
+	reports := func(p *wire.Proof) domain.Node {
+		c.proof = p
+		_, err := c.sync("")
+		require.NoError(t, err)
+		n, err := w.Get(t.Context(), "lab")
+		require.NoError(t, err)
+		return n
+	}
+	assert.Nil(t, reports(nil).Proof)
+	require.ErrorContains(t, e.Start(t.Context(), a), "its agent has not tested yet whether its machine carries out runs as the contract promises")
+	n := reports(proof(t, conformance.Golden().Add("new", nil)))
+	assert.Equal(t, "runner and engine", n.Proof.Subject)
+	require.ErrorContains(t, e.Start(t.Context(), a), "new: the golden report does not have it: mend its engine")
+	assert.Empty(t, w.offers)
+	w.change(func(n *domain.Node) { n.Accepted = []string{"new"} })
+	require.NoError(t, e.Start(t.Context(), a))
+	assert.Len(t, w.offers, 1)
+	w.inputs[first()] = run.Input{Artifact: run.Artifact{Image: "image"}}
+	c.proof = nil
+	answer, err := c.sync("")
+	require.NoError(t, err)
+	assert.Empty(t, answer.GetAttempts(), "an agent of another version has not tested itself yet")
+	c.proof = proof(t, conformance.Golden())
+	answer, err = c.sync("")
+	require.NoError(t, err)
+	assert.Len(t, answer.GetAttempts(), 1)
+	assert.Equal(t, "report", reports(&wire.Proof{Subject: "x", Report: []byte("{")}).Proof.Differences[0].Check)
+	assert.Empty(t, reports(proof(t, conformance.Golden())).Proof.Differences)
 }

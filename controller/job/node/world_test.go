@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"encoding/pem"
 	"io"
 	"log"
@@ -24,6 +25,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/node/v1alpha1/nodev1alpha1connect"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/executor"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/node"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/conformance"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/job/node"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
@@ -35,6 +37,7 @@ type world struct {
 
 	t   *testing.T
 	url string
+	mux *http.ServeMux
 
 	mutex   sync.Mutex
 	ahead   time.Duration
@@ -52,14 +55,15 @@ func newWorld(t *testing.T) *world {
 		t: t, nodes: map[string]domain.Node{}, version: map[string]int{}, offers: map[executor.Name]node.OfferedAttempt{},
 		inputs: map[executor.Name]run.Input{},
 	}
-	w.nodes["lab"] = domain.Node{Name: "lab", Capacity: 2, Namespaces: []string{"ns"}, Contract: run.Contract}
+	w.nodes["lab"] = domain.Node{Name: "lab", Capacity: 2, Namespaces: []string{"ns"}, Contract: run.Contract, Proof: &domain.Proof{}}
 	certificate, key, err := node.NewKeys(time.Now())
 	require.NoError(t, err)
 	w.keys = [3][]byte{certificate, key, nil}
 	w.Server = &node.Server{
-		Nodes: w, Offers: offers{w}, Runs: w, Clock: w.now, Authority: &node.Authority{Keys: w, Host: "127.0.0.1", Clock: w.now},
+		Nodes: w, Offers: offers{w}, Runs: w, Clock: w.now, Recipient: func() string { return "age1" }, Authority: &node.Authority{Keys: w, Host: "127.0.0.1", Clock: w.now},
 	}
 	mux := http.NewServeMux()
+	w.mux = mux
 	path, handler := w.Handler()
 	mux.Handle(path, handler)
 	mux.HandleFunc("GET /runs/{run}", func(rw http.ResponseWriter, r *http.Request) {
@@ -158,7 +162,7 @@ func (w *world) Show(_ context.Context, name string, s node.Shown) error {
 	defer w.mutex.Unlock()
 	n := w.nodes[name]
 	if !s.Seen.IsZero() {
-		n.Seen, n.Contract = s.Seen, s.Contract
+		n.Seen, n.Contract, n.Proof = s.Seen, s.Contract, s.Proof
 	}
 	w.nodes[name] = n
 	return nil
@@ -253,12 +257,21 @@ type caller struct {
 	world       *world
 	key         *ecdsa.PrivateKey
 	certificate []byte
+	// proof is what it has found of the contract; nil for nothing.
+	proof *wire.Proof
 }
 
 func (w *world) caller() *caller {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(w.t, err)
-	return &caller{world: w, key: key}
+	return &caller{world: w, key: key, proof: proof(w.t, conformance.Golden())}
+}
+
+// proof returns what an agent has found, as it is sent.
+func proof(t *testing.T, r conformance.Report) *wire.Proof {
+	text, err := json.Marshal(r)
+	require.NoError(t, err)
+	return &wire.Proof{Subject: "runner and engine", Report: text}
 }
 
 // request returns a certificate request.
@@ -308,7 +321,7 @@ func (c *caller) join(text string) error {
 // sync calls with reports.
 func (c *caller) sync(revision string, reports ...*wire.Report) (*wire.SyncResponse, error) {
 	answer, err := c.client().Sync(c.world.t.Context(), connect.NewRequest(&wire.SyncRequest{
-		Revision: revision, Contract: run.Contract, Reports: reports,
+		Revision: revision, Contract: run.Contract, Reports: reports, Proof: c.proof,
 	}))
 	if err != nil {
 		return nil, err

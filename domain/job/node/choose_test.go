@@ -16,7 +16,7 @@ import (
 func ready(name string, change ...func(*node.Node)) node.Node {
 	n := node.Node{
 		Name: name, Labels: map[string]string{"site": "a"}, Namespaces: []string{"ns"}, Capacity: 2, Adopted: "k",
-		Identity: node.Identity{Key: "k"}, Seen: start, Contract: "v1",
+		Identity: node.Identity{Key: "k"}, Seen: start, Contract: "v1", Proof: &node.Proof{},
 	}
 	for _, one := range change {
 		one(&n)
@@ -118,7 +118,8 @@ func TestMeanings(t *testing.T) {
 	for _, change := range []func(*node.Node){
 		func(*node.Node) {}, func(n *node.Node) { n.Key = "" }, func(n *node.Node) { n.Adopted = "" },
 		func(n *node.Node) { n.Order = node.Suspend }, func(n *node.Node) { n.Order = node.Revoke },
-		func(n *node.Node) { n.Seen = start.Add(-time.Hour) },
+		func(n *node.Node) { n.Seen = start.Add(-time.Hour) }, func(n *node.Node) { n.Proof = nil },
+		func(n *node.Node) { n.Proof = node.NewProof("engine", nil) },
 	} {
 		for _, c := range ready("n", change).Standing(start).Conditions() {
 			if c.True {

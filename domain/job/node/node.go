@@ -63,6 +63,9 @@ type Node struct {
 	// Seen is when the node called last, Contract is the version of the runner contract that it has.
 	Seen     time.Time
 	Contract string
+	// Proof holds what its agent found of that contract; nil before it has. Accepted names checks that may differ.
+	Proof    *Proof
+	Accepted []string
 }
 
 // Identity holds the key by which a node is known, and its token. Both are digests.

@@ -18,6 +18,9 @@ const (
 	Revoked   = string(Revoke)
 	// Silent is that of one that has not called for a while.
 	Silent = "Silent"
+	// Unproven is that of one whose agent has not tested its machine, Differing that of one that does not keep the contract.
+	Unproven  = "Unproven"
+	Differing = "Differing"
 	// Ready is that of one that takes runs.
 	Ready = "Ready"
 )
@@ -40,6 +43,9 @@ func (n Node) Standing(now time.Time) Standing {
 		return Standing{Suspended, "it is suspended: orcon job node approve " + n.Name + " has it take runs again"}
 	case now.Sub(n.Seen) >= Lost:
 		return Standing{Silent, "it does not call: see that its agent runs and reaches the controller"}
+	}
+	if s, is := n.unproven(); is {
+		return s
 	}
 	return Standing{Ready, fmt.Sprintf("it takes up to %d runs at once", n.Capacity)}
 }
@@ -64,5 +70,7 @@ func Meanings() []condition.Meaning {
 		stalled(Suspended, "it gets no further run", "orcon job node approve, when it may"),
 		stalled(Revoked, "each of its calls is refused", "delete it once its machine is gone"),
 		stalled(Silent, "it has not called for a minute", "see that its agent runs and reaches the controller"),
+		stalled(Unproven, "its agent has not tested its machine yet", "wait, see the log of its agent, or update the agent"),
+		stalled(Differing, "it does not carry out runs as the contract promises", "mend its engine, or orcon job node approve --accept CHECK"),
 	}
 }

@@ -71,7 +71,10 @@ func (a *API) Serve() error {
 	if err != nil {
 		return errors.Join(err, store.Close())
 	}
-	a.Address, a.Store, a.States, a.closed = listener.Addr().String(), store, states, store.Close
+	if address := listener.Addr().String(); a.Address != address { // it is read while the API is served again
+		a.Address = address
+	}
+	a.Store, a.States, a.closed = store, states, store.Close
 	a.server = &http.Server{Handler: a.gated(api.Handler()), ReadHeaderTimeout: time.Minute}
 	go func(s *http.Server) { _ = s.Serve(listener) }(a.server)
 	return nil

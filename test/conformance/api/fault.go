@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/selftest"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/exchange"
-	"gitlab.ilabt.imec.be/tengu/orcon/test/conformance"
 )
 
 // Container is the container of a Run as this machine sees it.
@@ -21,7 +21,7 @@ type Container struct {
 }
 
 // Inflict does a fault to a Run.
-func (a *API) Inflict(ctx context.Context, f conformance.Fault, c Container) error {
+func (a *API) Inflict(ctx context.Context, f selftest.Fault, c Container) error {
 	if f == "" {
 		return nil
 	}
@@ -29,11 +29,11 @@ func (a *API) Inflict(ctx context.Context, f conformance.Fault, c Container) err
 		return fmt.Errorf("cannot %s: its program is not ready: %w", f, err)
 	}
 	switch f {
-	case conformance.Kill:
+	case selftest.Kill:
 		return c.Kill()
-	case conformance.CancelLate:
+	case selftest.CancelLate:
 		return a.cancelLate(ctx, c)
-	case conformance.Cancel:
+	case selftest.Cancel:
 		a.Cancel(c.Run)
 	}
 	return nil
@@ -43,7 +43,7 @@ func (a *API) Inflict(ctx context.Context, f conformance.Fault, c Container) err
 func (a *API) cancelLate(ctx context.Context, c Container) error {
 	release := a.hold(c.Run)
 	defer release()
-	if err := os.WriteFile(filepath.Join(c.State, conformance.Released), nil, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(c.State, selftest.Released), nil, 0o644); err != nil {
 		return err
 	}
 	err := Wait(ctx, func() bool {

@@ -11,15 +11,15 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/archive/state"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/logs"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/selftest"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
-	"gitlab.ilabt.imec.be/tengu/orcon/test/conformance"
 )
 
 // Result returns how the first Run of a Workspace ended, and what it stored.
-func (a *API) Result(ctx context.Context, uid string) (conformance.Result, error) {
+func (a *API) Result(ctx context.Context, uid string) (selftest.Result, error) {
 	w := a.Workspace(uid)
-	r := conformance.Result{
+	r := selftest.Result{
 		Code: w.Last.Exit.Code, Outcome: w.Last.Outcome, Killed: w.Last.Exit.Cause == job.Killed, Outputs: a.ReportOf(w.Last.Run.UID).Outputs,
 	}
 	var err, problem error

@@ -6,7 +6,7 @@ package main
 import (
 	"os"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/test/conformance"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/selftest"
 )
 
-func main() { os.Exit(conformance.Main(os.Args[1:], os.Stdout, os.Stderr)) }
+func main() { os.Exit(selftest.Main(os.Args[1:], os.Stdout, os.Stderr)) }

@@ -18,8 +18,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/selftest"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
-	"gitlab.ilabt.imec.be/tengu/orcon/test/conformance"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/conformance"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/conformance/api"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/docker"
 )
@@ -27,15 +28,11 @@ import (
 // conforms checks that a RunNode carries runs out as the contract promises: nothing differs from the golden report (JOBS.md
 // J7, J9, J11, J13 and J15).
 func (f *field) conforms(t *testing.T, image string) {
-	text, err := os.ReadFile("../../conformance/testdata/report.json")
-	require.NoError(t, err)
-	golden, err := conformance.Parse(text)
-	require.NoError(t, err)
 	own := *f
 	own.t = t
-	report, err := conformance.Drive(t.Context(), &remote{field: &own, image: image})
+	report, err := selftest.Drive(t.Context(), &remote{field: &own, image: image})
 	require.NoError(t, err)
-	assert.Empty(t, conformance.Differences(golden, report))
+	assert.Empty(t, conformance.Differences(conformance.Golden(), report))
 }
 
 // remote carries out runs by the RunNode, and reads what came back as a person does.
@@ -64,35 +61,35 @@ metadata: {name: %[1]s, namespace: shop}
 spec: {workspace: %[1]s, action: check}
 `
 
-// Run implements conformance.Executor.
-func (r *remote) Run(ctx context.Context, o conformance.Order) (conformance.Result, error) {
+// Run implements selftest.Conductor.
+func (r *remote) Run(ctx context.Context, o selftest.Exercise) (selftest.Result, error) {
 	name := fmt.Sprint("conformance-", r.runs.Add(1))
 	args, err := json.Marshal(o.Args)
 	if err != nil {
-		return conformance.Result{}, err
+		return selftest.Result{}, err
 	}
 	file := filepath.Join(r.folder, name+".yaml")
-	manifest := fmt.Sprintf(conformanceRun, name, r.image, cmp.Or(o.Program, program), args, conformance.Grace, conformance.Parameters)
+	manifest := fmt.Sprintf(conformanceRun, name, r.image, cmp.Or(o.Program, program), args, selftest.Grace, selftest.Parameters)
 	if err := os.WriteFile(file, []byte(manifest), 0o600); err != nil {
-		return conformance.Result{}, err
+		return selftest.Result{}, err
 	}
 	if out, err := r.Try("create", "-f", file); err != nil { // apply would drop null
-		return conformance.Result{}, fmt.Errorf("cannot create %s: %s", name, out)
+		return selftest.Result{}, fmt.Errorf("cannot create %s: %s", name, out)
 	}
 	ctx, end := context.WithTimeout(ctx, patience)
 	defer end()
 	if err := r.inflict(ctx, o.Fault, name); err != nil {
-		return conformance.Result{}, err
+		return selftest.Result{}, err
 	}
 	err = api.Wait(ctx, func() bool { return r.value("jobrun/"+name, "{.state.end.outcome}") != "" })
 	if err != nil {
-		return conformance.Result{}, fmt.Errorf("%s does not end: %w: %s", name, err, r.value("jobrun/"+name, "{.status.conditions[*].message}"))
+		return selftest.Result{}, fmt.Errorf("%s does not end: %w: %s", name, err, r.value("jobrun/"+name, "{.status.conditions[*].message}"))
 	}
 	return r.result(name)
 }
 
 // inflict does a fault to a run whose program is ready.
-func (r *remote) inflict(ctx context.Context, f conformance.Fault, name string) error {
+func (r *remote) inflict(ctx context.Context, f selftest.Fault, name string) error {
 	if f == "" {
 		return nil
 	}
@@ -106,12 +103,12 @@ func (r *remote) inflict(ctx context.Context, f conformance.Fault, name string) 
 		return fmt.Errorf("the program of %s is not ready: %w", name, err)
 	}
 	switch f {
-	case conformance.Kill:
+	case selftest.Kill:
 		_, err := engine(r.t).ContainerKill(ctx, "orcon-"+uid+"-1", client.ContainerKillOptions{Signal: "SIGKILL"})
 		return err
-	case conformance.CancelLate:
-		err = os.WriteFile(filepath.Join(state, conformance.Released), nil, 0o600)
-	case conformance.Cancel:
+	case selftest.CancelLate:
+		err = os.WriteFile(filepath.Join(state, selftest.Released), nil, 0o600)
+	case selftest.Cancel:
 	}
 	out, failed := r.try("job", "cancel", name, "-n", shop)
 	if failed != nil {
@@ -121,7 +118,7 @@ func (r *remote) inflict(ctx context.Context, f conformance.Fault, name string) 
 }
 
 // result returns how a run ended, and what it stored.
-func (r *remote) result(name string) (conformance.Result, error) {
+func (r *remote) result(name string) (selftest.Result, error) {
 	var run struct {
 		State struct {
 			Report struct{ Outputs json.RawMessage }
@@ -139,14 +136,14 @@ func (r *remote) result(name string) (conformance.Result, error) {
 		err = json.Unmarshal([]byte(text), &run)
 	}
 	if err != nil {
-		return conformance.Result{}, err
+		return selftest.Result{}, err
 	}
 	end := run.State.End
 	var outputs bytes.Buffer
 	if text := run.State.Report.Outputs; text != nil {
 		err = json.Compact(&outputs, text)
 	}
-	found := conformance.Result{
+	found := selftest.Result{
 		Code: end.Exit.Code, Killed: end.Exit.Cause == job.Killed, Outcome: job.Outcome(strings.ToLower(end.Outcome)),
 		Outputs: outputs.String(), State: map[string]string{}, Logs: map[string]string{}, Whole: true,
 	}
@@ -171,7 +168,7 @@ func (r *remote) files(name string, into map[string]string) error {
 }
 
 // logs reads the logs of a run: the output, whose parts are in the order in which they were stored, and the log file.
-func (r *remote) logs(name string, into *conformance.Result) error {
+func (r *remote) logs(name string, into *selftest.Result) error {
 	const problem = "problem\n"
 	read := func(args ...string) (string, error) {
 		c := exec.CommandContext(r.t.Context(), filepath.Join(docker.Folder(), orconName), append([]string{"job", "logs", name, "-n", shop}, args...)...)

@@ -3,13 +3,10 @@ package docker_test
 import (
 	"encoding/base64"
 	"fmt"
-	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -22,7 +19,7 @@ import (
 )
 
 // field is a cluster without nodes, the controller of runs as a process with its own permissions, and a machine elsewhere
-// whose agent reaches it through a wire.
+// whose agent reaches it by a proxy.
 type field struct {
 	*controlplane.Cluster
 
@@ -30,7 +27,7 @@ type field struct {
 	folder string
 	// node is the folder of the agent; its path is short, as sockets lie below it.
 	node       string
-	wire       *wire
+	proxy      *proxy
 	controller *exec.Cmd
 	agent      *exec.Cmd
 }
@@ -91,7 +88,7 @@ func (f *field) startController() {
 		require.NoError(t, os.WriteFile(filepath.Join(f.folder, name), text, 0o600))
 	}
 	port, nodes := controlplane.FreePort(t), controlplane.FreePort(t)
-	f.wire = newWire(t, nodes)
+	f.proxy = newProxy(t, nodes)
 	f.apply(fmt.Sprintf(reach, base64.StdEncoding.EncodeToString(certificate.Bundle(root.Certificate)), port))
 	config := filepath.Join(f.folder, "kubeconfig")
 	text, err := os.ReadFile(f.Kubeconfig)
@@ -105,18 +102,19 @@ func (f *field) startController() {
 	}
 	states := filepath.Join(f.folder, "states")
 	require.NoError(t, os.MkdirAll(states, 0o700))
-	f.controller = f.start(filepath.Join(docker.Folder(), controllerName), "-kubeconfig", config, "-namespace", system, "-leaderElect=false",
+	f.controller = f.start(filepath.Join(docker.Folder(), controllerName), nil, "-kubeconfig", config, "-namespace", system, "-leaderElect=false",
 		"-runnerImage", "localhost/none", "-directory", states, "-received", f.folder, "-contents", filepath.Join(f.folder, "contents"),
 		"-port", fmt.Sprint(port), "-healthPort", fmt.Sprint(controlplane.FreePort(t)), "-nodePort", fmt.Sprint(nodes),
 		"-tlsCertFile", filepath.Join(f.folder, "tls.crt"), "-tlsKeyFile", filepath.Join(f.folder, "tls.key"),
-		"-nodeAddress", "https://"+f.wire.address())
+		"-nodeAddress", "https://"+reached)
 }
 
-// start starts a program, which ends with the test.
-func (f *field) start(program string, args ...string) *exec.Cmd {
+// start starts a program with further variables, which ends with the test.
+func (f *field) start(program string, environment []string, args ...string) *exec.Cmd {
 	log, err := os.OpenFile(filepath.Join(f.folder, filepath.Base(program)+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	require.NoError(f.t, err)
 	c := exec.CommandContext(f.t.Context(), program, args...)
+	c.Env = append(os.Environ(), environment...)
 	c.Stdout, c.Stderr, c.SysProcAttr = log, log, &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	require.NoError(f.t, c.Start())
 	require.NoError(f.t, log.Close())
@@ -142,9 +140,10 @@ func (f *field) kill(c *exec.Cmd) {
 	_ = c.Wait()
 }
 
-// startAgent starts the agent of the machine, in place of one that was killed.
-func (f *field) startAgent() {
-	f.agent = f.start(filepath.Join(docker.Folder(), programName), "agent", "--folder", f.node, "--engine", "unix://"+docker.Socket(),
+// startAgent starts the agent of the machine, in place of one that was killed. It reaches the controller by a proxy alone.
+func (f *field) startAgent(engine string) {
+	environment := []string{"HTTPS_PROXY=http://" + f.proxy.address()}
+	f.agent = f.start(filepath.Join(docker.Folder(), programName), environment, "agent", "--folder", f.node, "--engine", "unix://"+engine,
 		"--join", filepath.Join(f.folder, "token"), "--renew", "1s", "--retry", "1s")
 }
 
@@ -186,68 +185,4 @@ func (f *field) becomes(object, want string) {
 	const path = "{.status.phase}"
 	err := within(f.t, func() bool { return f.value(object, path) == want })
 	require.NoError(f.t, err, "%s is %q: %s", object, f.value(object, path), f.value(object, "{.status.conditions[*].message}"))
-}
-
-// wire carries connections of the agent to the controller, unless it is cut.
-type wire struct {
-	listener net.Listener
-	to       string
-
-	mutex sync.Mutex
-	torn  bool
-	open  []net.Conn
-}
-
-func newWire(t *testing.T, port int) *wire {
-	w := &wire{to: fmt.Sprintf("127.0.0.1:%d", port)}
-	var err error
-	w.listener, err = net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = w.listener.Close() })
-	go w.carry()
-	return w
-}
-
-func (w *wire) address() string { return w.listener.Addr().String() }
-
-// cut ends all connections, and each new one, until heal.
-func (w *wire) cut() {
-	w.mutex.Lock()
-	defer w.mutex.Unlock()
-	w.torn = true
-	for _, c := range w.open {
-		_ = c.Close()
-	}
-	w.open = nil
-}
-
-func (w *wire) heal() {
-	w.mutex.Lock()
-	defer w.mutex.Unlock()
-	w.torn = false
-}
-
-// carry carries connections until the listener is closed.
-func (w *wire) carry() {
-	for {
-		in, err := w.listener.Accept()
-		if err != nil {
-			return
-		}
-		out, err := net.Dial("tcp", w.to)
-		w.mutex.Lock()
-		if err != nil || w.torn {
-			_ = in.Close()
-			w.mutex.Unlock()
-			continue
-		}
-		w.open = append(w.open, in, out)
-		w.mutex.Unlock()
-		for _, pair := range [][2]net.Conn{{in, out}, {out, in}} {
-			go func() {
-				_, _ = io.Copy(pair[0], pair[1])
-				_, _ = pair[0].Close(), pair[1].Close()
-			}()
-		}
-	}
 }

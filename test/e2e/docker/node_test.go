@@ -5,7 +5,9 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -59,6 +61,30 @@ func (f *field) ready(name string) string {
 	return c.Container.ID
 }
 
+// attempt returns the folder of the first attempt of a run.
+func (f *field) attempt(name string) string {
+	return filepath.Join(f.node, "runs", f.value("jobrun/"+name, "{.metadata.uid}")+".1")
+}
+
+// sealed waits until all that a run has left waits for the controller, and checks that none of it can be read on the machine.
+func (f *field) sealed(name, secret string) {
+	f.t.Helper()
+	folder := f.attempt(name)
+	require.NoError(f.t, within(f.t, func() bool {
+		_, err := os.Stat(filepath.Join(folder, "state"))
+		kept, _ := filepath.Glob(filepath.Join(folder, "spool", "*.request"))
+		return errors.Is(err, fs.ErrNotExist) && len(kept) > 1
+	}), "its state is on the disk")
+	require.NoError(f.t, filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		assert.NotContains(f.t, string(text), secret, path)
+		return err
+	}))
+}
+
 // ended waits until a run has ended with the next generation, and until its container is gone.
 func (f *field) ended(name, phase, generation string) {
 	f.t.Helper()
@@ -101,6 +127,30 @@ func (f *field) expire() {
 	require.NoError(f.t, os.WriteFile(file, text, 0o600))
 }
 
+// proves checks that the machine, whose engine lets processes gain privileges, takes no run before a person accepts that, and
+// that it tests itself anew when its engine is mended (JOBS.md J15).
+func (f *field) proves() {
+	t := f.t
+	f.becomes("runnode/"+lab, "Differing")
+	const found = "otherwise than the contract promises: privileges: NoNewPrivs: 1 is missing: mend its engine"
+	assert.Equal(t, "privileges", f.value("runnode/"+lab, "{.status.conformance.differences[*].check}"))
+	require.NoError(t, within(t, func() bool {
+		return strings.Contains(f.value("jobrun/first", "{.status.conditions[*].message}"), found)
+	}))
+	assert.Contains(t, f.orcon("job", "node", "list"), found)
+	assert.Empty(t, f.offers())
+	f.orcon("job", "node", "approve", lab, "--accept", "privileges", "--yes")
+	f.becomes("jobrun/first", "Succeeded")
+	f.kill(f.agent)
+	f.startAgent(docker.Socket())
+	require.NoError(t, within(t, func() bool {
+		return f.value("runnode/"+lab, "{.status.conformance.differences}") == "" &&
+			strings.Contains(f.value("runnode/"+lab, "{.status.conformance.subject}"), "engine ")
+	}))
+	f.orcon("job", "node", "approve", lab, "--accept", "", "--yes")
+	f.becomes("runnode/"+lab, "Ready")
+}
+
 // JOBS.md J13: a machine joins by a token, waits until a person adopts its key, and carries out runs: their states are
 // committed, and their logs can be read. Runs outlive its agent, and the network; a machine that is revoked does no more.
 func TestNode(t *testing.T) {
@@ -114,7 +164,12 @@ func TestNode(t *testing.T) {
 		return err == nil
 	}), token)
 	require.NoError(t, os.WriteFile(filepath.Join(f.folder, "token"), []byte(token), 0o600))
-	f.startAgent()
+	f.proxy.forbid(true)
+	f.startAgent(careless(t))
+	require.NoError(t, within(t, func() bool {
+		return strings.Contains(f.log(programName), "proxy http://"+f.proxy.address()+" refuses a tunnel to "+reached+": 403 Forbidden")
+	}))
+	f.proxy.forbid(false)
 	f.becomes("runnode/"+lab, "Pending")
 	f.begin("first", "check")
 	require.NoError(t, within(t, func() bool {
@@ -122,6 +177,7 @@ func TestNode(t *testing.T) {
 	}))
 	assert.Empty(t, f.offers())
 	assert.Contains(t, f.orcon("job", "node", "approve", lab, "--namespaces", shop, "--capacity", "20", "--yes"), "is adopted")
+	f.proves()
 	f.ended("first", "Succeeded", "1")
 	assert.Contains(t, f.orcon("job", "node", "list"), "Ready")
 	f.orcon("job", "logs", "first", "-n", shop)
@@ -132,7 +188,7 @@ func TestNode(t *testing.T) {
 	before := f.ready("adopted")
 	f.kill(f.agent)
 	f.expire()
-	f.startAgent()
+	f.startAgent(docker.Socket())
 	require.NoError(t, within(t, func() bool {
 		return f.value("runnode/"+lab, "{.status.phase}") == "Ready" && strings.Contains(f.log(programName), "is renewed")
 	}))
@@ -142,11 +198,16 @@ func TestNode(t *testing.T) {
 
 	f.begin("cut", "wait")
 	container := f.ready("cut")
-	f.wire.cut()
-	f.becomes("jobrun/cut", "Lost")
-	_, err := engine(t).ContainerKill(t.Context(), container, client.ContainerKillOptions{Signal: "SIGTERM"})
+	text, err := os.ReadFile(filepath.Join(f.attempt("cut"), "state", "ready"))
 	require.NoError(t, err)
-	f.wire.heal()
+	f.proxy.cut()
+	f.becomes("jobrun/cut", "Lost")
+	_, err = engine(t).ContainerKill(t.Context(), container, client.ContainerKillOptions{Signal: "SIGTERM"})
+	require.NoError(t, err)
+	f.sealed("cut", string(text))
+	f.kill(f.agent)
+	f.startAgent(docker.Socket())
+	f.proxy.heal()
 	require.NoError(t, within(t, func() bool { return f.value("jobrun/cut", "{.state.end.outcome}") == "Committed" }))
 	assert.Equal(t, "3", f.value("jobworkspace/web", "{.state.generation.number}"))
 

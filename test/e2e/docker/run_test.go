@@ -13,27 +13,24 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/dockerjob"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/executor"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/selftest"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/conformance"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
-	"gitlab.ilabt.imec.be/tengu/orcon/test/conformance"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/conformance/api"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/docker"
 )
 
 // JOBS.md J7, J9, J11 and J15: containers carry runs out as the contract promises: nothing differs from the golden report.
 func TestConformance(t *testing.T) {
-	text, err := os.ReadFile("../../conformance/testdata/report.json")
+	report, err := selftest.Drive(t.Context(), newWorld(t))
 	require.NoError(t, err)
-	golden, err := conformance.Parse(text)
-	require.NoError(t, err)
-	report, err := conformance.Drive(t.Context(), newWorld(t))
-	require.NoError(t, err)
-	assert.Empty(t, conformance.Differences(golden, report))
+	assert.Empty(t, conformance.Differences(conformance.Golden(), report))
 }
 
 // waiting returns an attempt whose program waits for SIGTERM, and what must be true before a fault.
 func (w *world) waiting() (a executor.Attempt, ready func() bool) {
-	a = w.attempt(conformance.Order{Args: []string{"stop"}})
+	a = w.attempt(selftest.Exercise{Args: []string{"stop"}})
 	file := filepath.Join(w.folder, a.UID+".1", "state", "ready")
 	return a, func() bool {
 		_, err := os.Stat(file)
@@ -129,7 +126,7 @@ func removed(t *testing.T, w *world, a executor.Attempt) context.Context {
 // JOBS.md J10: an image that cannot be pulled claims nothing, and tells why.
 func TestUnpulled(t *testing.T) {
 	w := newWorld(t)
-	a := w.attempt(conformance.Order{Args: []string{"stop"}})
+	a := w.attempt(selftest.Exercise{Args: []string{"stop"}})
 	a.Input.Image = "registry.invalid/none:1"
 	require.NoError(t, w.Start(t.Context(), a))
 	require.NoError(t, within(t, func() bool {

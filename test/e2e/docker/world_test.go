@@ -21,11 +21,11 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/dockerjob"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/jobsapi"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/executor"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/selftest"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/serve"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
-	"gitlab.ilabt.imec.be/tengu/orcon/test/conformance"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/conformance/api"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/docker"
 )
@@ -117,15 +117,15 @@ func settings(c *client.Client, folder, address string) dockerjob.Settings {
 }
 
 // attempt returns the first attempt of a Run, which is admitted.
-func (w *world) attempt(o conformance.Order) executor.Attempt {
+func (w *world) attempt(o selftest.Exercise) executor.Attempt {
 	number := w.runs.Add(1)
 	a := executor.Attempt{
 		Name:      executor.Name{Namespace: "ns", Run: fmt.Sprint("run-", number), UID: fmt.Sprintf("%s-%d", filepath.Base(w.folder), number), Number: 1},
-		Workspace: fmt.Sprint("w", number), Fence: 1, Timing: job.Timing{Lost: time.Minute, Grace: conformance.Grace},
+		Workspace: fmt.Sprint("w", number), Fence: 1, Timing: job.Timing{Lost: time.Minute, Grace: selftest.Grace},
 		Input: run.Input{Action: "check", Artifact: run.Artifact{Image: image}, Entrypoint: []string{cmp.Or(o.Program, program)}, Args: o.Args},
 	}
 	require.NoError(w.t, w.Admit(a.Workspace, a.UID, node, a.Timing, serve.Run{
-		Parameters: conformance.Parameters,
+		Parameters: selftest.Parameters,
 	}))
 	return a
 }
@@ -134,7 +134,7 @@ func (w *world) attempt(o conformance.Order) executor.Attempt {
 func container(n executor.Name) string { return fmt.Sprintf("orcon-%s-%d", n.UID, n.Number) }
 
 // inflict does a fault to a run.
-func (w *world) inflict(ctx context.Context, f conformance.Fault, a executor.Attempt) error {
+func (w *world) inflict(ctx context.Context, f selftest.Fault, a executor.Attempt) error {
 	folder := dockerjob.Mounts(filepath.Join(w.folder, fmt.Sprintf("%s.%d", a.UID, a.Number)))
 	return w.Inflict(ctx, f, api.Container{
 		Run: a.UID, State: folder.State(), Exchange: folder.Exchange(),
@@ -166,19 +166,19 @@ func (w *world) over(ctx context.Context, n executor.Name) error {
 	})
 }
 
-// Run implements conformance.Executor.
-func (w *world) Run(ctx context.Context, o conformance.Order) (conformance.Result, error) {
+// Run implements selftest.Conductor.
+func (w *world) Run(ctx context.Context, o selftest.Exercise) (selftest.Result, error) {
 	ctx, end := context.WithTimeout(ctx, patience)
 	defer end()
 	a := w.attempt(o)
 	if err := w.Start(ctx, a); err != nil {
-		return conformance.Result{}, err
+		return selftest.Result{}, err
 	}
 	if err := w.inflict(ctx, o.Fault, a); err != nil {
-		return conformance.Result{}, err
+		return selftest.Result{}, err
 	}
 	if err := w.over(ctx, a.Name); err != nil {
-		return conformance.Result{}, err
+		return selftest.Result{}, err
 	}
 	return w.Result(ctx, a.Workspace)
 }

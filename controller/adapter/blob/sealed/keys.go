@@ -47,8 +47,9 @@ func Generate() (string, error) {
 
 // keys are the keys of a source.
 type keys struct {
-	// to encrypts.
-	to age.Recipient
+	// to encrypts, public is its public key.
+	to     age.Recipient
+	public string
 	// all decrypt.
 	all []age.Identity
 	// names are those of their recipients, in their order.
@@ -74,27 +75,29 @@ func readKeys(ctx context.Context, source Source) (keys, error) {
 	}
 	k := keys{all: all}
 	for _, one := range all {
-		recipient, name := recipientOf(one)
+		recipient, public, name := recipientOf(one)
 		if recipient == nil {
 			return keys{}, fmt.Errorf("cannot read the keys of states: %s: one of its keys is of a kind that is not known: write those of age-keygen", source)
 		}
 		if k.to == nil {
-			k.to = recipient
+			k.to, k.public = recipient, public
 		}
 		k.names = append(k.names, name)
 	}
 	return k, nil
 }
 
-// recipientOf returns what encrypts to a key, and its name: the public key, or the beginning of a digest of a long one.
-func recipientOf(key age.Identity) (age.Recipient, string) {
+// recipientOf returns what encrypts to a key, the public key, and its name: the public key too, or the beginning of a digest
+// of a long one.
+func recipientOf(key age.Identity) (to age.Recipient, public, name string) {
 	switch key := key.(type) {
 	case *age.X25519Identity:
-		return key.Recipient(), key.Recipient().String()
+		return key.Recipient(), key.Recipient().String(), key.Recipient().String()
 	case *age.HybridIdentity:
 		const digits = 32
-		sum := sha256.Sum256([]byte(key.Recipient().String()))
-		return key.Recipient(), "age1pq-" + hex.EncodeToString(sum[:])[:digits]
+		public = key.Recipient().String()
+		sum := sha256.Sum256([]byte(public))
+		return key.Recipient(), public, "age1pq-" + hex.EncodeToString(sum[:])[:digits]
 	}
-	return nil, ""
+	return nil, "", ""
 }

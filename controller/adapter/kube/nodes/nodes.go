@@ -1,7 +1,6 @@
 package nodes
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -100,9 +99,9 @@ func (n Nodes) Show(ctx context.Context, name string, s controller.Shown) error 
 		convert.SetNode(o, s.Standing, n.Clock())
 	}
 	if !s.Seen.IsZero() {
-		o.Status.Seen = &metav1.Time{Time: s.Seen}
+		o.Status.Seen, o.Status.Contract = &metav1.Time{Time: s.Seen}, s.Contract
+		convert.SetProof(o, s.Proof)
 	}
-	o.Status.Contract = cmp.Or(s.Contract, o.Status.Contract)
 	if equality.Semantic.DeepEqual(before.Status, o.Status) {
 		return nil
 	}

@@ -15,6 +15,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/nodes"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
 	controller "gitlab.ilabt.imec.be/tengu/orcon/controller/job/node"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/conformance"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/node"
 )
 
@@ -74,15 +75,27 @@ func TestShow(t *testing.T) {
 	assert.Len(t, first.Status.Conditions, 3)
 	require.NoError(t, n.Show(t.Context(), "lab", controller.Shown{Standing: standing}))
 	assert.Equal(t, first.ResourceVersion, read().ResourceVersion)
-	require.NoError(t, n.Show(t.Context(), "lab", controller.Shown{Seen: now, Contract: "v1"}))
+	proof := &node.Proof{Subject: "s", Differences: []conformance.Difference{{Check: "root", Found: "x"}}}
+	require.NoError(t, n.Show(t.Context(), "lab", controller.Shown{Seen: now, Contract: "v1", Proof: proof}))
+	got, err := n.Get(t.Context(), "lab")
+	require.NoError(t, err)
+	assert.Equal(t, proof, got.Proof)
+	require.NoError(t, n.Show(t.Context(), "lab", controller.Shown{Standing: standing}))
 	seen := read()
+	assert.Equal(t, "root", seen.Status.Conformance.Differences[0].Check, "what is not shown stays")
 	assert.True(t, seen.Status.Seen.Equal(&seen.Status.Conditions[0].LastTransitionTime))
 	assert.Equal(t, "v1 Unjoined", seen.Status.Contract+" "+seen.Status.Phase)
+	require.NoError(t, n.Show(t.Context(), "lab", controller.Shown{Seen: now, Contract: "v1"}))
+	assert.Nil(t, read().Status.Conformance, "an agent that has not tested itself any more")
 }
 
 // Orders, labels and permissions of a person reach the rules, and what was stored by a controller that knew more than this
 // one is not taken for a permission.
 func TestSpecs(t *testing.T) {
+	fails := func(o *v1alpha1.RunNode) {
+		o.State.Key, o.Spec.Key = "k", "k"
+		o.Status.Conformance.Differences = []v1alpha1.RunNodeDifference{{Check: "root", Found: "x"}}
+	}
 	tests := map[string]struct {
 		why    string
 		change func(*v1alpha1.RunNode)
@@ -93,8 +106,14 @@ func TestSpecs(t *testing.T) {
 		"adopted":   {"it calls", func(o *v1alpha1.RunNode) { o.State.Key, o.Spec.Key = "k", "k" }, node.Ready},
 		"anew":      {"another agent", func(o *v1alpha1.RunNode) { o.State.Key, o.Spec.Key = "j", "k" }, node.Pending},
 		"suspended": {"by a person", func(o *v1alpha1.RunNode) { o.State.Key, o.Spec.Key, o.Spec.Order = "k", "k", "Suspended" }, node.Suspended},
-		"revoked":   {"by a person", func(o *v1alpha1.RunNode) { o.Spec.Order = "Revoked" }, node.Revoked},
-		"later":     {"a word of a later version", func(o *v1alpha1.RunNode) { o.State.Key, o.Spec.Key, o.Spec.Order = "k", "k", "Paused" }, node.Suspended},
+		"unproven":  {"no test", func(o *v1alpha1.RunNode) { o.State.Key, o.Spec.Key, o.Status.Conformance = "k", "k", nil }, node.Unproven},
+		"differing": {"it fails a check", fails, node.Differing},
+		"accepted": {"a person accepts that", func(o *v1alpha1.RunNode) {
+			fails(o)
+			o.Spec.Accepted = []string{"root"}
+		}, node.Ready},
+		"revoked": {"by a person", func(o *v1alpha1.RunNode) { o.Spec.Order = "Revoked" }, node.Revoked},
+		"later":   {"a word of a later version", func(o *v1alpha1.RunNode) { o.State.Key, o.Spec.Key, o.Spec.Order = "k", "k", "Paused" }, node.Suspended},
 		"silent": {"it does not call", func(o *v1alpha1.RunNode) {
 			o.State.Key, o.Spec.Key, o.Status.Seen = "k", "k", nil
 		}, node.Silent},
@@ -104,7 +123,7 @@ func TestSpecs(t *testing.T) {
 			away := false
 			o := runNode()
 			o.State = &v1alpha1.RunNodeState{}
-			o.Status.Seen = &metav1.Time{Time: now}
+			o.Status.Seen, o.Status.Conformance = &metav1.Time{Time: now}, &v1alpha1.RunNodeConformance{Subject: "s"}
 			tc.change(o)
 			n, _ := newNodes(t, &away, o)
 			got, err := n.Get(t.Context(), "lab")

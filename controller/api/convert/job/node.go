@@ -9,6 +9,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/value"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/conformance"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/node"
 )
 
@@ -32,7 +33,13 @@ func forTarget(t node.Selection) *v1alpha1.JobTarget {
 func ToNode(o *v1alpha1.RunNode) node.Node {
 	n := node.Node{
 		Name: o.Name, Labels: maps.Clone(o.Labels), Namespaces: slices.Clone(o.Spec.Namespaces), Capacity: int(max(o.Spec.Capacity, 1)),
-		Adopted: o.Spec.Key, Seen: value.Time(o.Status.Seen), Contract: o.Status.Contract,
+		Adopted: o.Spec.Key, Seen: value.Time(o.Status.Seen), Contract: o.Status.Contract, Accepted: slices.Clone(o.Spec.Accepted),
+	}
+	if c := o.Status.Conformance; c != nil {
+		n.Proof = &node.Proof{Subject: c.Subject}
+		for _, d := range c.Differences {
+			n.Proof.Differences = append(n.Proof.Differences, conformance.Difference{Check: d.Check, Found: d.Found})
+		}
 	}
 	switch o.Spec.Order {
 	case "":
@@ -55,6 +62,18 @@ func SetIdentity(o *v1alpha1.RunNode, i node.Identity) {
 	o.State = &v1alpha1.RunNodeState{Key: i.Key, Expires: value.FromTime(i.Expires)}
 	if t := i.Token; t.Digest != "" {
 		o.State.Token = &v1alpha1.RunNodeToken{Digest: t.Digest, Expires: metav1.NewTime(t.Expires), User: t.User}
+	}
+}
+
+// SetProof writes what an agent found of the runner contract; nil for nothing.
+func SetProof(o *v1alpha1.RunNode, p *node.Proof) {
+	o.Status.Conformance = nil
+	if p == nil {
+		return
+	}
+	o.Status.Conformance = &v1alpha1.RunNodeConformance{Subject: p.Subject}
+	for _, d := range p.Differences {
+		o.Status.Conformance.Differences = append(o.Status.Conformance.Differences, v1alpha1.RunNodeDifference{Check: d.Check, Found: d.Found})
 	}
 }
 

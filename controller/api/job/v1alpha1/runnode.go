@@ -61,6 +61,13 @@ type RunNodeSpec struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100
 	Capacity int32 `json:"capacity,omitempty"`
+	// accepted names checks of the runner contract that the machine may fail, as status.conformance names them: a person has
+	// decided that its runs need not be carried out so. Unset accepts none.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=256
+	Accepted []string `json:"accepted,omitempty"`
 }
 
 // The orders about a RunNode.
@@ -105,7 +112,7 @@ type RunNodeStatus struct {
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// phase is its state in one word.
 	// +optional
-	// +kubebuilder:validation:Enum=Unjoined;Pending;Suspended;Revoked;Silent;Ready
+	// +kubebuilder:validation:Enum=Unjoined;Pending;Suspended;Revoked;Silent;Unproven;Differing;Ready
 	Phase string `json:"phase,omitempty"`
 	// seen is when its agent called last, to about ten seconds; unset before that.
 	// +optional
@@ -114,12 +121,42 @@ type RunNodeStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=16
 	Contract string `json:"contract,omitempty"`
+	// conformance holds the result of runs by which its agent tests that contract; unset before it has. A machine
+	// takes runs once that is known, and no difference is left that spec.accepted does not name.
+	// +optional
+	Conformance *RunNodeConformance `json:"conformance,omitempty"`
 	// conditions are Ready and Stalled. Ready is true while it takes runs.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	// +kubebuilder:validation:MaxItems=16
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// RunNodeConformance holds the result of an agent that tests the runner contract on its machine.
+type RunNodeConformance struct {
+	// subject names the runner and the engine that were tested.
+	// +required
+	// +kubebuilder:validation:MaxLength=512
+	Subject string `json:"subject"`
+	// differences are checks whose results are not those that the contract promises; unset for none.
+	// +optional
+	// +listType=map
+	// +listMapKey=check
+	// +kubebuilder:validation:MaxItems=64
+	Differences []RunNodeDifference `json:"differences,omitempty"`
+}
+
+// RunNodeDifference is a check of the runner contract that a machine fails.
+type RunNodeDifference struct {
+	// check is its name.
+	// +required
+	// +kubebuilder:validation:MaxLength=256
+	Check string `json:"check"`
+	// found describes the result.
+	// +required
+	// +kubebuilder:validation:MaxLength=256
+	Found string `json:"found"`
 }
 
 // RunNodeList is a list of RunNodes.

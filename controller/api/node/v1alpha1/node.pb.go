@@ -387,7 +387,9 @@ type SyncRequest struct {
 	// contract is the version of the runner contract.
 	Contract string `protobuf:"bytes,2,opt,name=contract,proto3" json:"contract,omitempty"`
 	// reports describe the attempts that the agent has.
-	Reports       []*Report `protobuf:"bytes,3,rep,name=reports,proto3" json:"reports,omitempty"`
+	Reports []*Report `protobuf:"bytes,3,rep,name=reports,proto3" json:"reports,omitempty"`
+	// proof holds what the agent found of the runner contract on its machine; unset before it has.
+	Proof         *Proof `protobuf:"bytes,4,opt,name=proof,proto3" json:"proof,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -443,6 +445,68 @@ func (x *SyncRequest) GetReports() []*Report {
 	return nil
 }
 
+func (x *SyncRequest) GetProof() *Proof {
+	if x != nil {
+		return x.Proof
+	}
+	return nil
+}
+
+// Proof holds what an agent found of the runner contract.
+type Proof struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// subject names the runner and the engine that were tested.
+	Subject string `protobuf:"bytes,1,opt,name=subject,proto3" json:"subject,omitempty"`
+	// report is the report of conformance, as JSON.
+	Report        []byte `protobuf:"bytes,2,opt,name=report,proto3" json:"report,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Proof) Reset() {
+	*x = Proof{}
+	mi := &file_controller_api_node_v1alpha1_node_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Proof) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Proof) ProtoMessage() {}
+
+func (x *Proof) ProtoReflect() protoreflect.Message {
+	mi := &file_controller_api_node_v1alpha1_node_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Proof.ProtoReflect.Descriptor instead.
+func (*Proof) Descriptor() ([]byte, []int) {
+	return file_controller_api_node_v1alpha1_node_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *Proof) GetSubject() string {
+	if x != nil {
+		return x.Subject
+	}
+	return ""
+}
+
+func (x *Proof) GetReport() []byte {
+	if x != nil {
+		return x.Report
+	}
+	return nil
+}
+
 // Report describes an attempt. The first one accepts it.
 type Report struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
@@ -458,7 +522,7 @@ type Report struct {
 
 func (x *Report) Reset() {
 	*x = Report{}
-	mi := &file_controller_api_node_v1alpha1_node_proto_msgTypes[6]
+	mi := &file_controller_api_node_v1alpha1_node_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -470,7 +534,7 @@ func (x *Report) String() string {
 func (*Report) ProtoMessage() {}
 
 func (x *Report) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_node_v1alpha1_node_proto_msgTypes[6]
+	mi := &file_controller_api_node_v1alpha1_node_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -483,7 +547,7 @@ func (x *Report) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Report.ProtoReflect.Descriptor instead.
 func (*Report) Descriptor() ([]byte, []int) {
-	return file_controller_api_node_v1alpha1_node_proto_rawDescGZIP(), []int{6}
+	return file_controller_api_node_v1alpha1_node_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Report) GetUid() string {
@@ -522,14 +586,17 @@ type SyncResponse struct {
 	// standing is the phase of the RunNode, and its message, for the log of the agent.
 	Standing string `protobuf:"bytes,3,opt,name=standing,proto3" json:"standing,omitempty"`
 	// authorities are as in Certificate.
-	Authorities   []byte `protobuf:"bytes,4,opt,name=authorities,proto3" json:"authorities,omitempty"`
+	Authorities []byte `protobuf:"bytes,4,opt,name=authorities,proto3" json:"authorities,omitempty"`
+	// recipient is the public key, in the format of age, to which an agent encrypts what it keeps for the controller; unset
+	// keeps nothing.
+	Recipient     string `protobuf:"bytes,5,opt,name=recipient,proto3" json:"recipient,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SyncResponse) Reset() {
 	*x = SyncResponse{}
-	mi := &file_controller_api_node_v1alpha1_node_proto_msgTypes[7]
+	mi := &file_controller_api_node_v1alpha1_node_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -541,7 +608,7 @@ func (x *SyncResponse) String() string {
 func (*SyncResponse) ProtoMessage() {}
 
 func (x *SyncResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_node_v1alpha1_node_proto_msgTypes[7]
+	mi := &file_controller_api_node_v1alpha1_node_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -554,7 +621,7 @@ func (x *SyncResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncResponse.ProtoReflect.Descriptor instead.
 func (*SyncResponse) Descriptor() ([]byte, []int) {
-	return file_controller_api_node_v1alpha1_node_proto_rawDescGZIP(), []int{7}
+	return file_controller_api_node_v1alpha1_node_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *SyncResponse) GetRevision() string {
@@ -585,6 +652,13 @@ func (x *SyncResponse) GetAuthorities() []byte {
 	return nil
 }
 
+func (x *SyncResponse) GetRecipient() string {
+	if x != nil {
+		return x.Recipient
+	}
+	return ""
+}
+
 // Attempt is an attempt of a run.
 type Attempt struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
@@ -604,7 +678,7 @@ type Attempt struct {
 
 func (x *Attempt) Reset() {
 	*x = Attempt{}
-	mi := &file_controller_api_node_v1alpha1_node_proto_msgTypes[8]
+	mi := &file_controller_api_node_v1alpha1_node_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -616,7 +690,7 @@ func (x *Attempt) String() string {
 func (*Attempt) ProtoMessage() {}
 
 func (x *Attempt) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_node_v1alpha1_node_proto_msgTypes[8]
+	mi := &file_controller_api_node_v1alpha1_node_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -629,7 +703,7 @@ func (x *Attempt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Attempt.ProtoReflect.Descriptor instead.
 func (*Attempt) Descriptor() ([]byte, []int) {
-	return file_controller_api_node_v1alpha1_node_proto_rawDescGZIP(), []int{8}
+	return file_controller_api_node_v1alpha1_node_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Attempt) GetUid() string {
@@ -707,7 +781,7 @@ type Program struct {
 
 func (x *Program) Reset() {
 	*x = Program{}
-	mi := &file_controller_api_node_v1alpha1_node_proto_msgTypes[9]
+	mi := &file_controller_api_node_v1alpha1_node_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -719,7 +793,7 @@ func (x *Program) String() string {
 func (*Program) ProtoMessage() {}
 
 func (x *Program) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_node_v1alpha1_node_proto_msgTypes[9]
+	mi := &file_controller_api_node_v1alpha1_node_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -732,7 +806,7 @@ func (x *Program) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Program.ProtoReflect.Descriptor instead.
 func (*Program) Descriptor() ([]byte, []int) {
-	return file_controller_api_node_v1alpha1_node_proto_rawDescGZIP(), []int{9}
+	return file_controller_api_node_v1alpha1_node_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Program) GetImage() string {
@@ -822,21 +896,26 @@ const file_controller_api_node_v1alpha1_node_proto_rawDesc = "" +
 	"\vcertificate\x18\x01 \x01(\v2 .orcon.node.v1alpha1.CertificateR\vcertificate\"Q\n" +
 	"\vCertificate\x12 \n" +
 	"\vcertificate\x18\x01 \x01(\fR\vcertificate\x12 \n" +
-	"\vauthorities\x18\x02 \x01(\fR\vauthorities\"|\n" +
+	"\vauthorities\x18\x02 \x01(\fR\vauthorities\"\xae\x01\n" +
 	"\vSyncRequest\x12\x1a\n" +
 	"\brevision\x18\x01 \x01(\tR\brevision\x12\x1a\n" +
 	"\bcontract\x18\x02 \x01(\tR\bcontract\x125\n" +
-	"\areports\x18\x03 \x03(\v2\x1b.orcon.node.v1alpha1.ReportR\areports\"\x80\x01\n" +
+	"\areports\x18\x03 \x03(\v2\x1b.orcon.node.v1alpha1.ReportR\areports\x120\n" +
+	"\x05proof\x18\x04 \x01(\v2\x1a.orcon.node.v1alpha1.ProofR\x05proof\"9\n" +
+	"\x05Proof\x12\x18\n" +
+	"\asubject\x18\x01 \x01(\tR\asubject\x12\x16\n" +
+	"\x06report\x18\x02 \x01(\fR\x06report\"\x80\x01\n" +
 	"\x06Report\x12\x10\n" +
 	"\x03uid\x18\x01 \x01(\tR\x03uid\x12\x16\n" +
 	"\x06number\x18\x02 \x01(\x05R\x06number\x12\x1a\n" +
 	"\bobstacle\x18\x03 \x01(\tR\bobstacle\x120\n" +
-	"\x05phase\x18\x04 \x01(\x0e2\x1a.orcon.node.v1alpha1.PhaseR\x05phase\"\xa2\x01\n" +
+	"\x05phase\x18\x04 \x01(\x0e2\x1a.orcon.node.v1alpha1.PhaseR\x05phase\"\xc0\x01\n" +
 	"\fSyncResponse\x12\x1a\n" +
 	"\brevision\x18\x01 \x01(\tR\brevision\x128\n" +
 	"\battempts\x18\x02 \x03(\v2\x1c.orcon.node.v1alpha1.AttemptR\battempts\x12\x1a\n" +
 	"\bstanding\x18\x03 \x01(\tR\bstanding\x12 \n" +
-	"\vauthorities\x18\x04 \x01(\fR\vauthorities\"\x81\x02\n" +
+	"\vauthorities\x18\x04 \x01(\fR\vauthorities\x12\x1c\n" +
+	"\trecipient\x18\x05 \x01(\tR\trecipient\"\x81\x02\n" +
 	"\aAttempt\x12\x10\n" +
 	"\x03uid\x18\x01 \x01(\tR\x03uid\x12\x16\n" +
 	"\x06number\x18\x02 \x01(\x05R\x06number\x12\x1c\n" +
@@ -891,7 +970,7 @@ func file_controller_api_node_v1alpha1_node_proto_rawDescGZIP() []byte {
 }
 
 var file_controller_api_node_v1alpha1_node_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_controller_api_node_v1alpha1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_controller_api_node_v1alpha1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_controller_api_node_v1alpha1_node_proto_goTypes = []any{
 	(Phase)(0),            // 0: orcon.node.v1alpha1.Phase
 	(Order)(0),            // 1: orcon.node.v1alpha1.Order
@@ -901,32 +980,34 @@ var file_controller_api_node_v1alpha1_node_proto_goTypes = []any{
 	(*RenewResponse)(nil), // 5: orcon.node.v1alpha1.RenewResponse
 	(*Certificate)(nil),   // 6: orcon.node.v1alpha1.Certificate
 	(*SyncRequest)(nil),   // 7: orcon.node.v1alpha1.SyncRequest
-	(*Report)(nil),        // 8: orcon.node.v1alpha1.Report
-	(*SyncResponse)(nil),  // 9: orcon.node.v1alpha1.SyncResponse
-	(*Attempt)(nil),       // 10: orcon.node.v1alpha1.Attempt
-	(*Program)(nil),       // 11: orcon.node.v1alpha1.Program
-	nil,                   // 12: orcon.node.v1alpha1.Program.EnvEntry
+	(*Proof)(nil),         // 8: orcon.node.v1alpha1.Proof
+	(*Report)(nil),        // 9: orcon.node.v1alpha1.Report
+	(*SyncResponse)(nil),  // 10: orcon.node.v1alpha1.SyncResponse
+	(*Attempt)(nil),       // 11: orcon.node.v1alpha1.Attempt
+	(*Program)(nil),       // 12: orcon.node.v1alpha1.Program
+	nil,                   // 13: orcon.node.v1alpha1.Program.EnvEntry
 }
 var file_controller_api_node_v1alpha1_node_proto_depIdxs = []int32{
 	6,  // 0: orcon.node.v1alpha1.JoinResponse.certificate:type_name -> orcon.node.v1alpha1.Certificate
 	6,  // 1: orcon.node.v1alpha1.RenewResponse.certificate:type_name -> orcon.node.v1alpha1.Certificate
-	8,  // 2: orcon.node.v1alpha1.SyncRequest.reports:type_name -> orcon.node.v1alpha1.Report
-	0,  // 3: orcon.node.v1alpha1.Report.phase:type_name -> orcon.node.v1alpha1.Phase
-	10, // 4: orcon.node.v1alpha1.SyncResponse.attempts:type_name -> orcon.node.v1alpha1.Attempt
-	1,  // 5: orcon.node.v1alpha1.Attempt.order:type_name -> orcon.node.v1alpha1.Order
-	11, // 6: orcon.node.v1alpha1.Attempt.program:type_name -> orcon.node.v1alpha1.Program
-	12, // 7: orcon.node.v1alpha1.Program.env:type_name -> orcon.node.v1alpha1.Program.EnvEntry
-	2,  // 8: orcon.node.v1alpha1.NodeService.Join:input_type -> orcon.node.v1alpha1.JoinRequest
-	4,  // 9: orcon.node.v1alpha1.NodeService.Renew:input_type -> orcon.node.v1alpha1.RenewRequest
-	7,  // 10: orcon.node.v1alpha1.NodeService.Sync:input_type -> orcon.node.v1alpha1.SyncRequest
-	3,  // 11: orcon.node.v1alpha1.NodeService.Join:output_type -> orcon.node.v1alpha1.JoinResponse
-	5,  // 12: orcon.node.v1alpha1.NodeService.Renew:output_type -> orcon.node.v1alpha1.RenewResponse
-	9,  // 13: orcon.node.v1alpha1.NodeService.Sync:output_type -> orcon.node.v1alpha1.SyncResponse
-	11, // [11:14] is the sub-list for method output_type
-	8,  // [8:11] is the sub-list for method input_type
-	8,  // [8:8] is the sub-list for extension type_name
-	8,  // [8:8] is the sub-list for extension extendee
-	0,  // [0:8] is the sub-list for field type_name
+	9,  // 2: orcon.node.v1alpha1.SyncRequest.reports:type_name -> orcon.node.v1alpha1.Report
+	8,  // 3: orcon.node.v1alpha1.SyncRequest.proof:type_name -> orcon.node.v1alpha1.Proof
+	0,  // 4: orcon.node.v1alpha1.Report.phase:type_name -> orcon.node.v1alpha1.Phase
+	11, // 5: orcon.node.v1alpha1.SyncResponse.attempts:type_name -> orcon.node.v1alpha1.Attempt
+	1,  // 6: orcon.node.v1alpha1.Attempt.order:type_name -> orcon.node.v1alpha1.Order
+	12, // 7: orcon.node.v1alpha1.Attempt.program:type_name -> orcon.node.v1alpha1.Program
+	13, // 8: orcon.node.v1alpha1.Program.env:type_name -> orcon.node.v1alpha1.Program.EnvEntry
+	2,  // 9: orcon.node.v1alpha1.NodeService.Join:input_type -> orcon.node.v1alpha1.JoinRequest
+	4,  // 10: orcon.node.v1alpha1.NodeService.Renew:input_type -> orcon.node.v1alpha1.RenewRequest
+	7,  // 11: orcon.node.v1alpha1.NodeService.Sync:input_type -> orcon.node.v1alpha1.SyncRequest
+	3,  // 12: orcon.node.v1alpha1.NodeService.Join:output_type -> orcon.node.v1alpha1.JoinResponse
+	5,  // 13: orcon.node.v1alpha1.NodeService.Renew:output_type -> orcon.node.v1alpha1.RenewResponse
+	10, // 14: orcon.node.v1alpha1.NodeService.Sync:output_type -> orcon.node.v1alpha1.SyncResponse
+	12, // [12:15] is the sub-list for method output_type
+	9,  // [9:12] is the sub-list for method input_type
+	9,  // [9:9] is the sub-list for extension type_name
+	9,  // [9:9] is the sub-list for extension extendee
+	0,  // [0:9] is the sub-list for field type_name
 }
 
 func init() { file_controller_api_node_v1alpha1_node_proto_init() }
@@ -940,7 +1021,7 @@ func file_controller_api_node_v1alpha1_node_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_controller_api_node_v1alpha1_node_proto_rawDesc), len(file_controller_api_node_v1alpha1_node_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   11,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -1,4 +1,4 @@
-package conformance
+package selftest
 
 import (
 	"context"
@@ -9,20 +9,21 @@ import (
 	"time"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/conformance"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
 )
 
 // Grace is the time between SIGTERM and SIGKILL that each run must have.
 const Grace = 700 * time.Millisecond
 
-// Executor carries out runs, each in a workspace of its own, several at a time.
-type Executor interface {
+// Conductor carries out runs, each in a workspace of its own, several at a time.
+type Conductor interface {
 	// Run carries out one run with the action check, Parameters and Grace.
-	Run(ctx context.Context, o Order) (Result, error)
+	Run(ctx context.Context, o Exercise) (Result, error)
 }
 
-// Order describes a run.
-type Order struct {
+// Exercise describes a run.
+type Exercise struct {
 	// Args are the arguments of the program, which is Main.
 	Args []string
 	// Program is another program that does not exist; "" for Main.
@@ -62,7 +63,7 @@ type Result struct {
 // trial is one run and what must come back.
 type trial struct {
 	name  string
-	order Order
+	order Exercise
 	check func(Result) error
 }
 
@@ -81,23 +82,23 @@ func trials() []trial {
 		}
 	}
 	return []trial{
-		{"exit 0", Order{Args: []string{exit, "0"}}, ends(contract.Success, false)},
-		{"exit 1, and the state is kept", Order{Args: []string{exit, "1"}}, ends(1, false)},
-		{"exit 63, the last one of templates", Order{Args: []string{exit, "63"}}, ends(63, false)},
-		{"exit 79, the last one of the runner", Order{Args: []string{exit, "79"}}, ends(79, false)},
-		{"exit by a signal", Order{Args: []string{kill}}, ends(137, true)},
-		{"exit of what cannot be executed", Order{Program: "/nowhere/program"}, ends(contract.NotStarted, false)},
-		{"burst of 10 MiB", Order{Args: []string{burst}}, bursts},
-		{"cancel", Order{Args: []string{stop}, Fault: Cancel}, func(r Result) error {
+		{"exit 0", Exercise{Args: []string{exit, "0"}}, ends(contract.Success, false)},
+		{"exit 1, and the state is kept", Exercise{Args: []string{exit, "1"}}, ends(1, false)},
+		{"exit 63, the last one of templates", Exercise{Args: []string{exit, "63"}}, ends(63, false)},
+		{"exit 79, the last one of the runner", Exercise{Args: []string{exit, "79"}}, ends(79, false)},
+		{"exit by a signal", Exercise{Args: []string{kill}}, ends(137, true)},
+		{"exit of a program that cannot be executed", Exercise{Program: "/nowhere/program"}, ends(contract.NotStarted, false)},
+		{"burst of 10 MiB", Exercise{Args: []string{burst}}, bursts},
+		{"cancel", Exercise{Args: []string{stop}, Fault: Cancel}, func(r Result) error {
 			return errors.Join(ends(stopped, false)(r), filled(r.State["term"]))
 		}},
-		{"cancel of a deaf process and its child", Order{Args: []string{deaf}, Fault: Cancel}, func(r Result) error {
+		{"cancel of a deaf process and its child", Exercise{Args: []string{deaf}, Fault: Cancel}, func(r Result) error {
 			return errors.Join(ends(137, true)(r), patient(r))
 		}},
-		{"cancel while the state is captured", Order{Args: []string{late}, Fault: CancelLate}, func(r Result) error {
+		{"cancel while the state is captured", Exercise{Args: []string{late}, Fault: CancelLate}, func(r Result) error {
 			return errors.Join(ends(contract.Success, false)(r), filled(r.State["late"]))
 		}},
-		{"out of memory", Order{Args: []string{stop}, Fault: Kill}, func(r Result) error {
+		{"out of memory", Exercise{Args: []string{stop}, Fault: Kill}, func(r Result) error {
 			return errors.Join(ends(contract.Vanished, true)(r), filled(r.State["ready"]))
 		}},
 	}
@@ -125,18 +126,18 @@ func patient(r Result) error {
 }
 
 // Drive carries out all runs by an executor and returns the report.
-func Drive(ctx context.Context, e Executor) (Report, error) {
-	r, err := e.Run(ctx, Order{Args: []string{look}})
+func Drive(ctx context.Context, e Conductor) (conformance.Report, error) {
+	r, err := e.Run(ctx, Exercise{Args: []string{look}})
 	if err != nil {
-		return Report{}, fmt.Errorf("cannot run the program: %w", err)
+		return conformance.Report{}, fmt.Errorf("cannot run the program: %w", err)
 	}
-	report, err := Parse([]byte(r.Logs["stdout"]))
+	report, err := conformance.Parse([]byte(r.Logs["stdout"]))
 	if err != nil {
-		return Report{}, err
+		return conformance.Report{}, err
 	}
-	report.add("outputs come back", equal(`{"seen":1}`, r.Outputs))
-	report.add("log files come back", equal("seen\n", r.Logs["/logs/conformance.log"]))
-	report.add("state over HTTP comes back", equal(served, r.State[contract.TerraformFile]))
+	report = report.Add("outputs come back", equal(`{"seen":1}`, r.Outputs))
+	report = report.Add("log files come back", equal("seen\n", r.Logs["/logs/conformance.log"]))
+	report = report.Add("state over HTTP comes back", equal(served, r.State[contract.TerraformFile]))
 	all := trials()
 	found := make([]error, len(all))
 	var running sync.WaitGroup
@@ -151,7 +152,7 @@ func Drive(ctx context.Context, e Executor) (Report, error) {
 	}
 	running.Wait()
 	for i, one := range all {
-		report.add(one.name, found[i])
+		report = report.Add(one.name, found[i])
 	}
 	return report, nil
 }

@@ -1,4 +1,4 @@
-package conformance
+package selftest
 
 import (
 	"encoding/json"
@@ -13,35 +13,37 @@ import (
 	"strings"
 	"syscall"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/conformance"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
 )
 
-// Parameters are those of each run: a value of each type. A member that is null is none. Each of its numbers is one for all readers of JSON.
+// Parameters are those of each run: a value of each type. A member that is null is none. Each of its numbers is one for all
+// readers of JSON.
 const Parameters = `{"empty":"","list":[1,"a",[],null],"no":false,"number":9007199254740991,"object":{"a":{"b":-0.1}},` +
 	`"text":"ä <&> \"\n\\u0000$(HOME) ${HOME}","yes":true}`
 
 // inside returns the report about the container, as the program sees it from inside.
-func inside() Report {
-	r := Report{Contract: os.Getenv(contract.VariableContract)}
+func inside() conformance.Report {
+	r := conformance.Report{Contract: os.Getenv(contract.VariableContract)}
 	for name, want := range map[string]string{
 		contract.VariableContract: contract.Version, contract.VariableState: contract.State, contract.VariableParameters: contract.Parameters,
 		contract.VariableOutputs: contract.Outputs, contract.VariableLogs: contract.Logs, contract.VariableSecrets: contract.Secrets,
 		"HOME": contract.Home, "TMPDIR": contract.Temporary, contract.VariableAction: "check", contract.VariableAttempt: "1",
 	} {
-		r.add("variable "+name, equal(want, os.Getenv(name)))
+		r = r.Add("variable "+name, equal(want, os.Getenv(name)))
 	}
 	for _, name := range []string{contract.VariableNamespace, contract.VariableWorkspace, contract.VariableRun} {
-		r.add("variable "+name, filled(os.Getenv(name)))
+		r = r.Add("variable "+name, filled(os.Getenv(name)))
 	}
 	_, err := strconv.ParseUint(os.Getenv(contract.VariableGeneration), 10, 63)
-	r.add("variable "+contract.VariableGeneration, err)
+	r = r.Add("variable "+contract.VariableGeneration, err)
 	for name, check := range map[string]func() error{
 		"parameters": parameters, "mode of the parameters": private, "folder of secrets": secrets, "mounts": mounts,
 		"state over HTTP": overHTTP, "outputs": outputs, "working directory": working, "folder of the state": writable(contract.VariableState),
 		"folder of logs": logs, "folder of the home": writable("HOME"), "folder of temporary files": writable("TMPDIR"),
 		"input": input, "process group": group, "user": user, "root": root, "token": token, "privileges": privileges,
 	} {
-		r.add(name, check())
+		r = r.Add(name, check())
 	}
 	return r
 }
@@ -99,7 +101,7 @@ func mounts() error {
 	text, err := os.ReadFile("/proc/self/mounts")
 	for _, folder := range []string{contract.State, contract.Logs, contract.Work, contract.Home, contract.Temporary} {
 		if !strings.Contains(string(text), " "+folder+" ") {
-			err = errors.Join(err, fmt.Errorf("%s is no mount", folder))
+			err = errors.Join(err, fmt.Errorf("%s is not a mount", folder))
 		}
 	}
 	return err

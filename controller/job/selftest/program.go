@@ -1,4 +1,4 @@
-package conformance
+package selftest
 
 import (
 	"crypto/rand"
@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -115,7 +116,7 @@ func endure(how string) (code int, err error) {
 	}
 	signal.Ignore(syscall.SIGTERM)
 	if how == deaf {
-		child := exec.Command("/proc/self/exe", hang)
+		child := exec.Command("/proc/self/exe", append(slices.Clone(os.Args[1:len(os.Args)-1]), hang)...)
 		child.Env = os.Environ()
 		if err := child.Start(); err != nil {
 			return 0, err
