@@ -3,13 +3,10 @@ package docker_test
 import (
 	"encoding/base64"
 	"fmt"
-	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -17,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/certificate"
+	"gitlab.ilabt.imec.be/tengu/orcon/test/chaos"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/docker"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
@@ -29,8 +27,12 @@ type field struct {
 	t      *testing.T
 	folder string
 	// node is the folder of the agent; its path is short, as sockets lie below it.
-	node       string
-	wire       *wire
+	node string
+	// wire is the agent's way to the controller, link the controller's to the API server.
+	wire, link *chaos.Link
+	states     string
+	// serving are the arguments of the controller.
+	serving    []string
 	controller *exec.Cmd
 	agent      *exec.Cmd
 }
@@ -76,12 +78,13 @@ func newField(t *testing.T) *field {
 	f.node, err = os.MkdirTemp("", "n") //nolint:usetesting // a socket's path is short
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(f.node) })
+	f.prepareController()
 	f.startController()
 	return f
 }
 
-// startController starts the controller, which states are kept for in a directory.
-func (f *field) startController() {
+// prepareController makes what the controller has: a certificate, permissions, and a directory for states.
+func (f *field) prepareController() {
 	t := f.t
 	root, err := certificate.NewRoot(time.Now(), certificate.DefaultPeriods())
 	require.NoError(t, err)
@@ -91,30 +94,48 @@ func (f *field) startController() {
 		require.NoError(t, os.WriteFile(filepath.Join(f.folder, name), text, 0o600))
 	}
 	port, nodes := controlplane.FreePort(t), controlplane.FreePort(t)
-	f.wire = newWire(t, nodes)
+	f.wire, f.link = newLink(t, fmt.Sprintf("127.0.0.1:%d", nodes)), newLink(t, strings.TrimPrefix(f.APIServer, "https://"))
 	f.apply(fmt.Sprintf(reach, base64.StdEncoding.EncodeToString(certificate.Bundle(root.Certificate)), port))
 	config := filepath.Join(f.folder, "kubeconfig")
 	text, err := os.ReadFile(f.Kubeconfig)
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(config, text, 0o600))
+	linked := strings.ReplaceAll(string(text), f.APIServer, "https://"+f.link.Address())
+	require.NoError(t, os.WriteFile(config, []byte(linked), 0o600))
 	token := strings.TrimSpace(f.Kubectl(t, "-n", system, "create", "token", "job-controller", "--duration=2h"))
 	for _, args := range [][]string{
 		{"set-credentials", "job-controller", "--token=" + token}, {"set-context", "--current", "--user=job-controller"},
 	} {
 		f.Kubectl(t, append([]string{"--kubeconfig=" + config, "config"}, args...)...)
 	}
-	states := filepath.Join(f.folder, "states")
-	require.NoError(t, os.MkdirAll(states, 0o700))
-	f.controller = f.start(filepath.Join(docker.Folder(), controllerName), "-kubeconfig", config, "-namespace", system, "-leaderElect=false",
-		"-runnerImage", "localhost/none", "-directory", states, "-received", f.folder, "-contents", filepath.Join(f.folder, "contents"),
+	f.states = filepath.Join(f.folder, "states")
+	require.NoError(t, os.MkdirAll(f.states, 0o700))
+	f.serving = []string{
+		"-kubeconfig", config, "-namespace", system, "-leaderElect=false",
+		"-runnerImage", "localhost/none", "-directory", f.states, "-received", f.folder, "-contents", filepath.Join(f.folder, "contents"),
 		"-port", fmt.Sprint(port), "-healthPort", fmt.Sprint(controlplane.FreePort(t)), "-nodePort", fmt.Sprint(nodes),
 		"-tlsCertFile", filepath.Join(f.folder, "tls.crt"), "-tlsKeyFile", filepath.Join(f.folder, "tls.key"),
-		"-nodeAddress", "https://"+f.wire.address())
+		"-nodeAddress", "https://" + f.wire.Address(),
+	}
+}
+
+// newLink forwards connections to an address, unless it is cut.
+func newLink(t *testing.T, to string) *chaos.Link {
+	l, err := chaos.NewLink(func() []string { return []string{to} })
+	require.NoError(t, err)
+	t.Cleanup(l.Close)
+	return l
+}
+
+// startController starts the controller, also in place of one that was killed.
+func (f *field) startController() {
+	f.controller = f.start(filepath.Join(docker.Folder(), controllerName), f.serving...)
 }
 
 // start starts a program, which ends with the test.
 func (f *field) start(program string, args ...string) *exec.Cmd {
-	log, err := os.OpenFile(filepath.Join(f.folder, filepath.Base(program)+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	file := filepath.Join(f.folder, filepath.Base(program)+".log")
+	again := exists(file)
+	log, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	require.NoError(f.t, err)
 	c := exec.CommandContext(f.t.Context(), program, args...)
 	c.Stdout, c.Stderr, c.SysProcAttr = log, log, &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -122,8 +143,8 @@ func (f *field) start(program string, args ...string) *exec.Cmd {
 	require.NoError(f.t, log.Close())
 	f.t.Cleanup(func() {
 		f.kill(c)
-		if text, err := os.ReadFile(log.Name()); err == nil && f.t.Failed() {
-			f.t.Logf("%s: …%s", log.Name(), text[max(0, len(text)-4000):])
+		if text, err := os.ReadFile(file); err == nil && f.t.Failed() && !again {
+			f.t.Logf("%s: …%s", file, text[max(0, len(text)-4000):])
 		}
 	})
 	return c
@@ -143,8 +164,11 @@ func (f *field) kill(c *exec.Cmd) {
 }
 
 // startAgent starts the agent of the machine, in place of one that was killed.
-func (f *field) startAgent() {
-	f.agent = f.start(filepath.Join(docker.Folder(), programName), "agent", "--folder", f.node, "--engine", "unix://"+docker.Socket(),
+func (f *field) startAgent() { f.startBuild(programName) }
+
+// startBuild starts a build of the agent.
+func (f *field) startBuild(name string) {
+	f.agent = f.start(filepath.Join(docker.Folder(), name), "agent", "--folder", f.node, "--engine", "unix://"+docker.Socket(),
 		"--join", filepath.Join(f.folder, "token"), "--renew", "1s", "--retry", "1s")
 }
 
@@ -180,74 +204,32 @@ func (f *field) value(object, path string) string {
 	return out
 }
 
+// joins has the machine join, and a person adopt it.
+func (f *field) joins() {
+	f.t.Helper()
+	f.invite()
+	f.startAgent()
+	f.becomes("runnode/"+lab, "Pending")
+	f.orcon("job", "node", "approve", lab, "--namespaces", shop, "--capacity", "20", "--yes")
+	f.becomes("runnode/"+lab, "Ready")
+}
+
+// invite makes a token for the machine, which is in a file of that.
+func (f *field) invite() {
+	f.t.Helper()
+	var token string
+	require.NoError(f.t, within(f.t, func() bool {
+		out, err := f.try("job", "node", "join", lab)
+		token = out
+		return err == nil
+	}), token)
+	require.NoError(f.t, os.WriteFile(filepath.Join(f.folder, "token"), []byte(token), 0o600))
+}
+
 // becomes waits until an object has a phase.
 func (f *field) becomes(object, want string) {
 	f.t.Helper()
 	const path = "{.status.phase}"
 	err := within(f.t, func() bool { return f.value(object, path) == want })
 	require.NoError(f.t, err, "%s is %q: %s", object, f.value(object, path), f.value(object, "{.status.conditions[*].message}"))
-}
-
-// wire carries connections of the agent to the controller, unless it is cut.
-type wire struct {
-	listener net.Listener
-	to       string
-
-	mutex sync.Mutex
-	torn  bool
-	open  []net.Conn
-}
-
-func newWire(t *testing.T, port int) *wire {
-	w := &wire{to: fmt.Sprintf("127.0.0.1:%d", port)}
-	var err error
-	w.listener, err = net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = w.listener.Close() })
-	go w.carry()
-	return w
-}
-
-func (w *wire) address() string { return w.listener.Addr().String() }
-
-// cut ends all connections, and each new one, until heal.
-func (w *wire) cut() {
-	w.mutex.Lock()
-	defer w.mutex.Unlock()
-	w.torn = true
-	for _, c := range w.open {
-		_ = c.Close()
-	}
-	w.open = nil
-}
-
-func (w *wire) heal() {
-	w.mutex.Lock()
-	defer w.mutex.Unlock()
-	w.torn = false
-}
-
-// carry carries connections until the listener is closed.
-func (w *wire) carry() {
-	for {
-		in, err := w.listener.Accept()
-		if err != nil {
-			return
-		}
-		out, err := net.Dial("tcp", w.to)
-		w.mutex.Lock()
-		if err != nil || w.torn {
-			_ = in.Close()
-			w.mutex.Unlock()
-			continue
-		}
-		w.open = append(w.open, in, out)
-		w.mutex.Unlock()
-		for _, pair := range [][2]net.Conn{{in, out}, {out, in}} {
-			go func() {
-				_, _ = io.Copy(pair[0], pair[1])
-				_, _ = pair[0].Close(), pair[1].Close()
-			}()
-		}
-	}
 }

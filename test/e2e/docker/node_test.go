@@ -31,6 +31,7 @@ spec:
   actions:
     - {name: check, entrypoint: [/conformance], args: [exit, "0"]}
     - {name: wait, entrypoint: [/conformance], args: [stop]}
+    - {name: late, entrypoint: [/conformance], args: [late]}
 ---
 apiVersion: orcon.tengu.io/v1alpha1
 kind: JobWorkspace
@@ -105,15 +106,9 @@ func (f *field) expire() {
 // committed, and their logs can be read. Runs outlive its agent, and the network; a machine that is revoked does no more.
 func TestNode(t *testing.T) {
 	f := newField(t)
-	image := docker.Push(t, filepath.Join(docker.Folder(), imageName))
+	image := docker.Push(t, filepath.Join(docker.Folder(), imageName))[0]
 	f.apply(fmt.Sprintf(templates, image))
-	var token string
-	require.NoError(t, within(t, func() bool {
-		out, err := f.try("job", "node", "join", lab)
-		token = out
-		return err == nil
-	}), token)
-	require.NoError(t, os.WriteFile(filepath.Join(f.folder, "token"), []byte(token), 0o600))
+	f.invite()
 	f.startAgent()
 	f.becomes("runnode/"+lab, "Pending")
 	f.begin("first", "check")
@@ -142,11 +137,11 @@ func TestNode(t *testing.T) {
 
 	f.begin("cut", "wait")
 	container := f.ready("cut")
-	f.wire.cut()
+	f.wire.Cut()
 	f.becomes("jobrun/cut", "Lost")
 	_, err := engine(t).ContainerKill(t.Context(), container, client.ContainerKillOptions{Signal: "SIGTERM"})
 	require.NoError(t, err)
-	f.wire.heal()
+	f.wire.Mend()
 	require.NoError(t, within(t, func() bool { return f.value("jobrun/cut", "{.state.end.outcome}") == "Committed" }))
 	assert.Equal(t, "3", f.value("jobworkspace/web", "{.state.generation.number}"))
 
