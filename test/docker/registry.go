@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log"
+	"log" //nolint:depguard // the registry wants one
 	"net"
 	"net/http"
 	"path/filepath"
