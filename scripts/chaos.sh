@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the chaos suite, in one of three stories.
+# Runs the chaos suite, in one of four stories.
 #
 # relations  agents, controllers, webhooks, the API server and its store are killed, connections cut and certificates
 #            replaced, while many units write and read, and tenants use databases that the handlers of the shipped
@@ -8,6 +8,9 @@
 #            messages lost, repeated and late, the store and the API server fail or are slow.
 # pods       stateful runs as Jobs of a cluster with a real kubelet (root): keepers, containers and programs are killed, pods
 #            deleted, and the controller, the store and the API server go away.
+# nodes      stateful runs as containers of a Docker engine in a network of its own, as a machine elsewhere has it (root):
+#            containers, the agent, the engine and the controller are killed, the machine reboots, its network and that of
+#            the controller are cut, and the store goes away.
 #
 # It prints how many faults of each kind it has seen. A seed gives the same steps each time. What they meet depends on
 # the machine.
@@ -16,7 +19,7 @@
 #   scripts/chaos.sh 7 3              seed 7, three minutes
 #   scripts/chaos.sh "1 2 3" 2        each of these seeds for two minutes
 #   STORY=jobs scripts/chaos.sh 7     1,000 runs with seed 7; RUNS=100 for fewer, LANES=4 for fewer at once
-#   STORY=pods scripts/chaos.sh 7     50 runs with seed 7
+#   STORY=pods scripts/chaos.sh 7     50 runs with seed 7; STORY=nodes likewise
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -40,7 +43,12 @@ case "${STORY:=relations}" in
     export RUNS="${RUNS:-50}" LANES="${LANES:-5}"
     what="$RUNS runs" minutes=60 tests='^TestRunsLoseNothing$/^Chaos$' package=./test/e2e
     ;;
-  *) die "no story '$STORY'" "stories: relations jobs pods" ;;
+  nodes)
+    packages busybox:busybox-static
+    export RUNS="${RUNS:-50}" LANES="${LANES:-5}"
+    what="$RUNS runs" minutes=60 tests='^TestChaos$' package=./test/e2e/docker
+    ;;
+  *) die "no story '$STORY'" "stories: relations jobs pods nodes" ;;
 esac
 read -ra seeds <<<"${1:-1}"
 for seed in "${seeds[@]}"; do

@@ -9,6 +9,8 @@ const (
 	ContainerKilled Kind = "container killed"
 	ProgramKilled   Kind = "program killed"
 	PodErased       Kind = "pod deleted without grace"
+	EngineKilled    Kind = "Docker engine killed"
+	NodeRebooted    Kind = "node rebooted"
 
 	ControllerFrozen Kind = "controller frozen"
 	StoreDown        Kind = "store down"

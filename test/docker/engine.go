@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// script starts the engine as the first process of its namespaces.
+// script is the first process of the namespaces of the engine, which it starts again whenever that ends.
 const script = `
 mount --make-rprivate /
 mount -t proc proc /proc
@@ -24,8 +24,11 @@ umount -l /sys/fs/cgroup/unified 2>/dev/null || true
 mount -t tmpfs tmpfs /run
 ip link set lo up
 ORCON_TEST_RELAY="$5" "$4" &
-exec dockerd --data-root "$1/data" --exec-root /run/docker --pidfile /run/docker.pid --host "unix://$1/docker.sock" --group "$2" \
-  --iptables=false --ip6tables=false --cgroup-parent "$3" --log-level warn`
+while :; do
+  rm -f /run/docker.pid
+  dockerd --data-root "$1/data" --exec-root /run/docker --pidfile /run/docker.pid --host "unix://$1/docker.sock" --group "$2" \
+    --iptables=false --ip6tables=false --cgroup-parent "$3" --log-level warn || true
+done`
 
 // patience is how long the engine may take to start on a loaded machine.
 const patience = 2 * time.Minute
@@ -61,7 +64,7 @@ func (e *engine) start(ctx context.Context) error {
 	}
 	_ = os.Remove(e.socket()) // of an engine that was killed
 	e.cmd = exec.Command("/bin/sh", "-ec", script, "engine", e.folder, strconv.Itoa(e.group), "/"+cgroups(os.Getpid()),
-		program, socketOfRegistry(os.Getpid()))
+		program, own(os.Getpid()))
 	e.cmd.Stdout, e.cmd.Stderr = log, log
 	e.cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWNET | syscall.CLONE_NEWPID | syscall.CLONE_NEWUTS, Pdeathsig: syscall.SIGKILL,
@@ -69,17 +72,45 @@ func (e *engine) start(ctx context.Context) error {
 	if err := e.cmd.Start(); err != nil {
 		return fmt.Errorf("cannot start dockerd: %w", err)
 	}
+	return e.ready(ctx)
+}
+
+// ready waits until the engine accepts connections.
+func (e *engine) ready(ctx context.Context) error {
 	bounded, end := context.WithTimeout(ctx, patience)
 	defer end()
 	for !e.answers(bounded) {
 		select {
 		case <-bounded.Done():
-			text, _ := os.ReadFile(log.Name())
+			text, _ := os.ReadFile(filepath.Join(e.folder, "log"))
 			return fmt.Errorf("dockerd does not answer: %w: …%s", bounded.Err(), text[max(0, len(text)-2000):])
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
 	return nil
+}
+
+// restart kills the daemon of the engine alone, and waits until the next one accepts connections.
+func (e *engine) restart(ctx context.Context) error {
+	daemon, err := e.daemon()
+	if err == nil {
+		err = errors.Join(os.Remove(e.socket()), syscall.Kill(daemon, syscall.SIGKILL))
+	}
+	if err != nil {
+		return fmt.Errorf("cannot kill dockerd: %w", err)
+	}
+	return e.ready(ctx)
+}
+
+// daemon returns the PID of the daemon, which is a child of the first process.
+func (e *engine) daemon() (int, error) {
+	children, err := os.ReadFile(fmt.Sprintf("/proc/%[1]d/task/%[1]d/children", e.cmd.Process.Pid))
+	for child := range strings.FieldsSeq(string(children)) {
+		if name, _ := os.ReadFile("/proc/" + child + "/comm"); string(name) == "dockerd\n" {
+			return strconv.Atoi(child)
+		}
+	}
+	return 0, errors.Join(errors.New("there is none"), err)
 }
 
 // answers reports whether the engine accepts connections.

@@ -25,8 +25,8 @@ const (
 
 // Main runs tests as a user, who may call the engine, and returns their exit code. Prepare makes what they need in a folder.
 func Main(m *testing.M, user int, prepare func(folder string) error) int {
-	if socket := os.Getenv(variableRelay); socket != "" {
-		fmt.Fprintln(os.Stderr, relay(socket))
+	if folder := os.Getenv(variableRelay); folder != "" {
+		fmt.Fprintln(os.Stderr, relay(folder))
 		return 1
 	}
 	if os.Getenv(variableFolder) != "" {
@@ -74,7 +74,7 @@ func beside(user int, prepare func(folder string) error) (code int, err error) {
 	return e.test(user)
 }
 
-// test runs this program again as a user, and restarts the engine when it asks for that.
+// test runs this program again as a user, and carries out its requests.
 func (e *engine) test(user int) (code int, err error) {
 	request, to, err := os.Pipe()
 	if err != nil {
@@ -99,11 +99,11 @@ func (e *engine) test(user int) (code int, err error) {
 	}
 	_, _ = to.Close(), from.Close() // the tests have them
 	for lines := bufio.NewReader(request); ; {
-		if _, err := lines.ReadString('\n'); err != nil {
+		request, err := lines.ReadString('\n')
+		if err != nil {
 			break
 		}
-		e.kill()
-		if err := e.start(context.Background()); err != nil {
+		if err := e.carryOut(request); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 		}
 		fmt.Fprintln(answer)
@@ -113,6 +113,21 @@ func (e *engine) test(user int) (code int, err error) {
 		return exit.ExitCode(), nil
 	}
 	return 0, err
+}
+
+// The requests of tests.
+const (
+	reboot  = "reboot\n"
+	restart = "restart\n"
+)
+
+// carryOut does what a test requests.
+func (e *engine) carryOut(request string) error {
+	if request == restart {
+		return e.restart(context.Background())
+	}
+	e.kill()
+	return e.start(context.Background())
 }
 
 // variableAudit names the folder where audit logs of clusters are kept; unset for none.
@@ -135,9 +150,21 @@ func Socket() string { return (&engine{folder: Folder()}).socket() }
 // Reboot ends the engine with all its containers at once, and starts it again with what it had stored.
 func Reboot(t *testing.T) {
 	t.Helper()
-	reboots.Lock()
-	defer reboots.Unlock()
-	_, err := syscall.Write(requests, []byte("\n"))
+	requested(t, reboot)
+}
+
+// Restart kills the daemon of the engine, and starts it again: it stops the containers that it finds.
+func Restart(t *testing.T) {
+	t.Helper()
+	requested(t, restart)
+}
+
+// requested has a request carried out.
+func requested(t *testing.T, what string) {
+	t.Helper()
+	serial.Lock()
+	defer serial.Unlock()
+	_, err := syscall.Write(requests, []byte(what))
 	if err == nil {
 		_, err = syscall.Read(answers, make([]byte, 1))
 	}
@@ -146,8 +173,8 @@ func Reboot(t *testing.T) {
 	}
 }
 
-// reboots has one reboot at a time.
-var reboots sync.Mutex //nolint:gochecknoglobals // one engine
+// serial has one request at a time.
+var serial sync.Mutex //nolint:gochecknoglobals // one engine
 
 // install installs the engine if it is missing. Its service is not started.
 func install() error {

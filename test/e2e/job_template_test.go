@@ -39,8 +39,8 @@ type imageRegistry struct {
 	host string
 	// ca is the certificate.
 	ca []byte
-	// busybox is an image in it, by digest.
-	busybox string
+	// busybox and runner are images in it, by digest.
+	busybox, runner string
 }
 
 // The credentials of those who may push.
@@ -49,7 +49,7 @@ const (
 	pusherPassword = "pushes"
 )
 
-// templateRegistry starts a registry that has busybox, and from which the nodes pull.
+// templateRegistry starts a registry that has images, and from which the nodes pull.
 func (w *world) templateRegistry() imageRegistry {
 	w.t.Helper()
 	images := registry.New(registry.Logger(log.New(io.Discard, "", 0)))
@@ -73,7 +73,8 @@ func (w *world) templateRegistry() imageRegistry {
 	for n := range len(w.Nodes) {
 		w.pullsFrom(filepath.Join(w.Dir, map[bool]string{true: fmt.Sprintf("n%d", n+1)}[n > 0]), r)
 	}
-	r.busybox = r.has(w.t, filepath.Join(repository(w.t), "dist", "busybox.tar"), server.Client().Transport)
+	r.busybox = r.has(w.t, "busybox", server.Client().Transport)
+	r.runner = r.has(w.t, "job-runner", server.Client().Transport)
 	return r
 }
 
@@ -96,12 +97,12 @@ func (w *world) pullsFrom(node string, r imageRegistry) {
 		"server = \"https://%s\"\n[host.\"https://%[1]s\"]\n  ca = %q\n", r.host, filepath.Join(folder, "ca.crt")), 0o644))
 }
 
-// has pushes the image of a file, and returns its name by digest.
-func (r imageRegistry) has(t *testing.T, file string, transport http.RoundTripper) string {
+// has pushes an image that was built, and returns its name by digest.
+func (r imageRegistry) has(t *testing.T, built string, transport http.RoundTripper) string {
 	t.Helper()
-	image, err := tarball.ImageFromPath(file, nil)
+	image, err := tarball.ImageFromPath(filepath.Join(repository(t), "dist", built+".tar"), nil)
 	require.NoError(t, err)
-	repository, err := name.NewRepository(r.host + "/base/busybox")
+	repository, err := name.NewRepository(r.host + "/base/" + built)
 	require.NoError(t, err)
 	digest, err := image.Digest()
 	require.NoError(t, err)
@@ -192,17 +193,10 @@ func (w *world) runsVersion(r imageRegistry, before string) string {
 	return version
 }
 
-// shippedTypes has the administrator name an image of the type for OpenTofu, and a person push a configuration, which is
-// copied into each run: no image is built, and the last run destroys what the others made (JOBS.md J16 and J18).
+// shippedTypes has a person push a configuration of the shipped type for OpenTofu, which is copied into each run: no image is
+// built, and the last run destroys what the others made (JOBS.md J16 and J18).
 func (w *world) shippedTypes() {
 	image := w.byDigest("localhost/orcon/network:dev")
-	overlay := w.t.TempDir()
-	types, err := filepath.Rel(overlay, deployment(w.t, "job-types"))
-	require.NoError(w.t, err)
-	require.NoError(w.t, os.WriteFile(filepath.Join(overlay, "kustomization.yaml"), fmt.Appendf(nil, "resources: [%s]\npatches:\n"+
-		"  - target: {kind: JobTemplateType, name: opentofu}\n"+
-		"    patch: '[{\"op\": \"replace\", \"path\": \"/spec/image\", \"value\": %q}]'\n", types, image), 0o600))
-	w.kubectl("apply", "-k", overlay)
 	orcon := controlplane.Binary(w.t, "orcon")
 	_, out := w.orcon(orcon, "job", "template", "list", "--types")
 	assert.Regexp(w.t, `ansible +Ansible +AdHoc +Idempotent +deploy, check +ansible_become, ansible_port, ansible_user`, out)
@@ -225,6 +219,21 @@ func (w *world) shippedTypes() {
 	w.kubectl("delete", "jobworkspace", "sites", "--timeout="+patience.String())
 	assert.Contains(w.t, strings.Fields(w.kubectl("get", "events", "--field-selector=involvedObject.kind=JobRun,reason=Succeeded",
 		"-o", "jsonpath={.items[*].involvedObject.name}")), destroys)
+}
+
+// typed installs the shipped types with images of an administrator.
+func (w *world) typed(images map[string]string) {
+	w.t.Helper()
+	overlay := w.t.TempDir()
+	types, err := filepath.Rel(overlay, deployment(w.t, "job-types"))
+	require.NoError(w.t, err)
+	text := fmt.Sprintf("resources: [%s]\npatches:\n", types)
+	for name, image := range images {
+		text += fmt.Sprintf("  - target: {kind: JobTemplateType, name: %s}\n"+
+			"    patch: '[{\"op\": \"replace\", \"path\": \"/spec/image\", \"value\": %q}]'\n", name, w.byDigest(image))
+	}
+	require.NoError(w.t, os.WriteFile(filepath.Join(overlay, "kustomization.yaml"), []byte(text), 0o600))
+	w.kubectl("apply", "-k", overlay)
 }
 
 // script is the content of templates of type script: it may write beside itself.

@@ -38,17 +38,22 @@ func tools(t *testing.T, w *world) {
 	} {
 		making.Go(func() { produce(t, filepath.Join(dist, name+".tar"), "build/builder", args...) })
 	}
+	making.Go(func() {
+		produce(t, filepath.Join(dist, "machine.tar"), "test/machine/build.sh", filepath.Join(dist, "machine.tar"))
+	})
 	registry := w.templateRegistry()
 	w.configure(registry)
 	making.Wait()
 	for _, name := range []string{"network", "greeting", "sshd"} {
 		w.Run(t, "load", filepath.Join(dist, name+".tar"))
 	}
+	w.typed(map[string]string{"opentofu": "localhost/orcon/network:dev", "ansible": "localhost/orcon/greeting:dev"})
 	t.Run("All", func(t *testing.T) {
 		t.Run("Built", func(t *testing.T) { t.Parallel(); w.of(t).built(registry) })
 		t.Run("Types", func(t *testing.T) { t.Parallel(); w.of(t).shippedTypes() })
 		t.Run("OpenTofu", func(t *testing.T) { t.Parallel(); w.of(t).openTofu() })
 		t.Run("Ansible", func(t *testing.T) { t.Parallel(); w.of(t).ansible() })
+		t.Run("RunNode", func(t *testing.T) { t.Parallel(); w.of(t).becomesNode(registry) })
 	})
 	w.statesAreEncrypted()
 }
@@ -61,9 +66,11 @@ func (w *world) of(t *testing.T) *world {
 	return &same
 }
 
-// configure gives the controller a key for states, and a registry for images of templates.
+// configure gives the controller a key for states, a registry for images of templates, and an address for RunNodes.
 func (w *world) configure(r imageRegistry) {
 	w.t.Helper()
+	w.kubectl("-n", "orcon-system", "expose", "deployment", "job-controller", "--name=orcon-nodes", "--port=9443")
+	address := w.kubectl("-n", "orcon-system", "get", "service", "orcon-nodes", "-o", "jsonpath={.spec.clusterIP}")
 	key, err := age.GenerateX25519Identity()
 	require.NoError(w.t, err)
 	w.kubectl("-n", "orcon-system", "create", "secret", "generic", "state-keys", "--from-literal=keys.txt="+key.String())
@@ -76,6 +83,7 @@ func (w *world) configure(r imageRegistry) {
 		{"op": "add", "path": "/spec/template/spec/containers/0/volumeMounts/-", "value": {"name": "registry", "mountPath": "/registry"}},
 		{"op": "add", "path": "/spec/template/spec/containers/0/args/-", "value": "-keys=/keys/keys.txt"},
 		{"op": "add", "path": "/spec/template/spec/containers/0/args/-", "value": "-templateRegistryCredentials=/registry"},
+		{"op": "add", "path": "/spec/template/spec/containers/0/args/-", "value": "-nodeAddress=https://`+address+`:9443"},
 		{"op": "add", "path": "/spec/template/spec/containers/0/args/-", "value": "-templateRegistry=`+r.host+`/templates"}]`)
 	w.kubectl("-n", "orcon-system", "rollout", "status", "deployment/job-controller", "--timeout=300s")
 }

@@ -1,6 +1,7 @@
 package docker_test
 
 import (
+	"cmp"
 	"encoding/base64"
 	"fmt"
 	"os"
@@ -14,20 +15,30 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/certificate"
+	"gitlab.ilabt.imec.be/tengu/orcon/test/chaos"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/docker"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
 
 // field is a cluster without nodes, the controller of runs as a process with its own permissions, and a machine elsewhere
-// whose agent reaches it by a proxy.
+// with its agent.
 type field struct {
 	*controlplane.Cluster
 
 	t      *testing.T
 	folder string
 	// node is the folder of the agent; its path is short, as sockets lie below it.
-	node       string
-	proxy      *proxy
+	node string
+	// reached is how the agent reaches the controller; "" is by wire. proxy is on the way; nil for none.
+	reached string
+	proxy   *proxy
+	// socket is that of the agent's engine.
+	socket string
+	// wire is the agent's way to the controller, link the controller's to the API server.
+	wire, link *chaos.Link
+	states     string
+	// serving are the arguments of the controller.
+	serving    []string
 	controller *exec.Cmd
 	agent      *exec.Cmd
 }
@@ -58,8 +69,11 @@ spec:
   service: {name: job-controller, namespace: orcon-system, port: %d}
 `
 
-func newField(t *testing.T) *field {
-	f := &field{Cluster: controlplane.Start(t), t: t, folder: t.TempDir()}
+func newField(t *testing.T) *field { return newFieldAt(t, "") }
+
+// newFieldAt returns a field whose agent reaches the controller by an address; "" is the nearest.
+func newFieldAt(t *testing.T, reached string) *field {
+	f := &field{Cluster: controlplane.Start(t), t: t, folder: t.TempDir(), reached: reached, socket: docker.Socket()}
 	root, err := controlplane.Root()
 	require.NoError(t, err)
 	deployment := filepath.Join(root, "deployment")
@@ -73,12 +87,13 @@ func newField(t *testing.T) *field {
 	f.node, err = os.MkdirTemp("", "n") //nolint:usetesting // a socket's path is short
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(f.node) })
+	f.prepareController()
 	f.startController()
 	return f
 }
 
-// startController starts the controller, which states are kept for in a directory.
-func (f *field) startController() {
+// prepareController makes what the controller has: a certificate, permissions, and a directory for states.
+func (f *field) prepareController() {
 	t := f.t
 	root, err := certificate.NewRoot(time.Now(), certificate.DefaultPeriods())
 	require.NoError(t, err)
@@ -88,30 +103,48 @@ func (f *field) startController() {
 		require.NoError(t, os.WriteFile(filepath.Join(f.folder, name), text, 0o600))
 	}
 	port, nodes := controlplane.FreePort(t), controlplane.FreePort(t)
-	f.proxy = newProxy(t, nodes)
+	f.wire, f.link = newLink(t, fmt.Sprintf("127.0.0.1:%d", nodes)), newLink(t, strings.TrimPrefix(f.APIServer, "https://"))
 	f.apply(fmt.Sprintf(reach, base64.StdEncoding.EncodeToString(certificate.Bundle(root.Certificate)), port))
 	config := filepath.Join(f.folder, "kubeconfig")
 	text, err := os.ReadFile(f.Kubeconfig)
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(config, text, 0o600))
+	linked := strings.ReplaceAll(string(text), f.APIServer, "https://"+f.link.Address())
+	require.NoError(t, os.WriteFile(config, []byte(linked), 0o600))
 	token := strings.TrimSpace(f.Kubectl(t, "-n", system, "create", "token", "job-controller", "--duration=2h"))
 	for _, args := range [][]string{
 		{"set-credentials", "job-controller", "--token=" + token}, {"set-context", "--current", "--user=job-controller"},
 	} {
 		f.Kubectl(t, append([]string{"--kubeconfig=" + config, "config"}, args...)...)
 	}
-	states := filepath.Join(f.folder, "states")
-	require.NoError(t, os.MkdirAll(states, 0o700))
-	f.controller = f.start(filepath.Join(docker.Folder(), controllerName), nil, "-kubeconfig", config, "-namespace", system, "-leaderElect=false",
-		"-runnerImage", "localhost/none", "-directory", states, "-received", f.folder, "-contents", filepath.Join(f.folder, "contents"),
+	f.states = filepath.Join(f.folder, "states")
+	require.NoError(t, os.MkdirAll(f.states, 0o700))
+	f.serving = []string{
+		"-kubeconfig", config, "-namespace", system, "-leaderElect=false",
+		"-runnerImage", "localhost/none", "-directory", f.states, "-received", f.folder, "-contents", filepath.Join(f.folder, "contents"),
 		"-port", fmt.Sprint(port), "-healthPort", fmt.Sprint(controlplane.FreePort(t)), "-nodePort", fmt.Sprint(nodes),
 		"-tlsCertFile", filepath.Join(f.folder, "tls.crt"), "-tlsKeyFile", filepath.Join(f.folder, "tls.key"),
-		"-nodeAddress", "https://"+reached)
+		"-nodeAddress", "https://" + cmp.Or(f.reached, f.wire.Address()),
+	}
+}
+
+// newLink forwards connections to an address, unless it is cut.
+func newLink(t *testing.T, to string) *chaos.Link {
+	l, err := chaos.NewLink(func() []string { return []string{to} })
+	require.NoError(t, err)
+	t.Cleanup(l.Close)
+	return l
+}
+
+// startController starts the controller, also in place of one that was killed.
+func (f *field) startController() {
+	f.controller = f.start(filepath.Join(docker.Folder(), controllerName), nil, f.serving...)
 }
 
 // start starts a program with further variables, which ends with the test.
 func (f *field) start(program string, environment []string, args ...string) *exec.Cmd {
-	log, err := os.OpenFile(filepath.Join(f.folder, filepath.Base(program)+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	file := filepath.Join(f.folder, filepath.Base(program)+".log")
+	again := exists(file)
+	log, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	require.NoError(f.t, err)
 	c := exec.CommandContext(f.t.Context(), program, args...)
 	c.Env = append(os.Environ(), environment...)
@@ -120,8 +153,8 @@ func (f *field) start(program string, environment []string, args ...string) *exe
 	require.NoError(f.t, log.Close())
 	f.t.Cleanup(func() {
 		f.kill(c)
-		if text, err := os.ReadFile(log.Name()); err == nil && f.t.Failed() {
-			f.t.Logf("%s: …%s", log.Name(), text[max(0, len(text)-4000):])
+		if text, err := os.ReadFile(file); err == nil && f.t.Failed() && !again {
+			f.t.Logf("%s: …%s", file, text[max(0, len(text)-4000):])
 		}
 	})
 	return c
@@ -140,10 +173,16 @@ func (f *field) kill(c *exec.Cmd) {
 	_ = c.Wait()
 }
 
-// startAgent starts the agent of the machine, in place of one that was killed. It reaches the controller by a proxy alone.
-func (f *field) startAgent(engine string) {
-	environment := []string{"HTTPS_PROXY=http://" + f.proxy.address()}
-	f.agent = f.start(filepath.Join(docker.Folder(), programName), environment, "agent", "--folder", f.node, "--engine", "unix://"+engine,
+// startAgent starts the agent of the machine, in place of one that was killed.
+func (f *field) startAgent() { f.startBuild(programName) }
+
+// startBuild starts a build of the agent.
+func (f *field) startBuild(name string) {
+	var environment []string
+	if f.proxy != nil {
+		environment = append(environment, "HTTPS_PROXY=http://"+f.proxy.address())
+	}
+	f.agent = f.start(filepath.Join(docker.Folder(), name), environment, "agent", "--folder", f.node, "--engine", "unix://"+f.socket,
 		"--join", filepath.Join(f.folder, "token"), "--renew", "1s", "--retry", "1s")
 }
 
@@ -177,6 +216,28 @@ func (f *field) value(object, path string) string {
 		return ""
 	}
 	return out
+}
+
+// joins has the machine join, and a person adopt it.
+func (f *field) joins() {
+	f.t.Helper()
+	f.invite()
+	f.startAgent()
+	f.becomes("runnode/"+lab, "Pending")
+	f.orcon("job", "node", "approve", lab, "--namespaces", shop, "--capacity", "20", "--yes")
+	f.becomes("runnode/"+lab, "Ready")
+}
+
+// invite makes a token for the machine, which is in a file of that.
+func (f *field) invite() {
+	f.t.Helper()
+	var token string
+	require.NoError(f.t, within(f.t, func() bool {
+		out, err := f.try("job", "node", "join", lab)
+		token = out
+		return err == nil
+	}), token)
+	require.NoError(f.t, os.WriteFile(filepath.Join(f.folder, "token"), []byte(token), 0o600))
 }
 
 // becomes waits until an object has a phase.

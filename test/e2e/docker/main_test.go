@@ -29,6 +29,10 @@ const (
 	controllerName = "job-controller"
 	orconName      = "orcon"
 	imageName      = "conformance.tar"
+	busyboxName    = "busybox.tar"
+	// nextName is another build of the agent, agentName the image of it.
+	nextName  = "job-runner-next"
+	agentName = "job-runner.tar"
 )
 
 // prepare builds the programs and the image of conformance.
@@ -43,8 +47,12 @@ func prepare(folder string) error {
 		}
 		return nil
 	}
-	if err := build("conformance", "--tarball", filepath.Join(folder, imageName)); err != nil {
-		return err
+	for name, args := range map[string][]string{
+		imageName: {"conformance"}, busyboxName: {"busybox"}, agentName: {"publish", programName},
+	} {
+		if err := build(append(args, "--tarball", filepath.Join(folder, name))...); err != nil {
+			return err
+		}
 	}
 	for _, name := range []string{programName, controllerName, orconName} {
 		if err := build("build", name); err != nil {
@@ -54,6 +62,11 @@ func prepare(folder string) error {
 		if err = errors.Join(err, os.WriteFile(filepath.Join(folder, name), text, 0o755)); err != nil {
 			return err
 		}
+	}
+	next := exec.Command("go", "build", "-o", filepath.Join(folder, nextName), "./cmd/"+programName)
+	next.Dir, next.Env = root, append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := next.CombinedOutput(); err != nil {
+		return fmt.Errorf("cannot build another agent: %w: %s", err, out)
 	}
 	return nil
 }

@@ -33,6 +33,7 @@ spec:
   actions:
     - {name: check, entrypoint: [/conformance], args: [exit, "0"]}
     - {name: wait, entrypoint: [/conformance], args: [stop]}
+    - {name: late, entrypoint: [/conformance], args: [late]}
 ---
 apiVersion: orcon.tengu.io/v1alpha1
 kind: JobWorkspace
@@ -61,15 +62,10 @@ func (f *field) ready(name string) string {
 	return c.Container.ID
 }
 
-// attempt returns the folder of the first attempt of a run.
-func (f *field) attempt(name string) string {
-	return filepath.Join(f.node, "runs", f.value("jobrun/"+name, "{.metadata.uid}")+".1")
-}
-
 // sealed waits until all that a run has left waits for the controller, and checks that none of it can be read on the machine.
 func (f *field) sealed(name, secret string) {
 	f.t.Helper()
-	folder := f.attempt(name)
+	folder := string(f.attempt(name))
 	require.NoError(f.t, within(f.t, func() bool {
 		_, err := os.Stat(filepath.Join(folder, "state"))
 		kept, _ := filepath.Glob(filepath.Join(folder, "spool", "*.request"))
@@ -142,7 +138,8 @@ func (f *field) proves() {
 	f.orcon("job", "node", "approve", lab, "--accept", "privileges", "--yes")
 	f.becomes("jobrun/first", "Succeeded")
 	f.kill(f.agent)
-	f.startAgent(docker.Socket())
+	f.socket = docker.Socket()
+	f.startAgent()
 	require.NoError(t, within(t, func() bool {
 		return f.value("runnode/"+lab, "{.status.conformance.differences}") == "" &&
 			strings.Contains(f.value("runnode/"+lab, "{.status.conformance.subject}"), "engine ")
@@ -154,18 +151,14 @@ func (f *field) proves() {
 // JOBS.md J13: a machine joins by a token, waits until a person adopts its key, and carries out runs: their states are
 // committed, and their logs can be read. Runs outlive its agent, and the network; a machine that is revoked does no more.
 func TestNode(t *testing.T) {
-	f := newField(t)
-	image := docker.Push(t, filepath.Join(docker.Folder(), imageName))
+	f := newFieldAt(t, reached)
+	f.proxy = newProxy(t, f.wire.Address())
+	image := docker.Push(t, filepath.Join(docker.Folder(), imageName))[0]
 	f.apply(fmt.Sprintf(templates, image))
-	var token string
-	require.NoError(t, within(t, func() bool {
-		out, err := f.try("job", "node", "join", lab)
-		token = out
-		return err == nil
-	}), token)
-	require.NoError(t, os.WriteFile(filepath.Join(f.folder, "token"), []byte(token), 0o600))
+	f.invite()
 	f.proxy.forbid(true)
-	f.startAgent(careless(t))
+	f.socket = careless(t)
+	f.startAgent()
 	require.NoError(t, within(t, func() bool {
 		return strings.Contains(f.log(programName), "proxy http://"+f.proxy.address()+" refuses a tunnel to "+reached+": 403 Forbidden")
 	}))
@@ -188,7 +181,7 @@ func TestNode(t *testing.T) {
 	before := f.ready("adopted")
 	f.kill(f.agent)
 	f.expire()
-	f.startAgent(docker.Socket())
+	f.startAgent()
 	require.NoError(t, within(t, func() bool {
 		return f.value("runnode/"+lab, "{.status.phase}") == "Ready" && strings.Contains(f.log(programName), "is renewed")
 	}))
@@ -198,16 +191,16 @@ func TestNode(t *testing.T) {
 
 	f.begin("cut", "wait")
 	container := f.ready("cut")
-	text, err := os.ReadFile(filepath.Join(f.attempt("cut"), "state", "ready"))
+	text, err := os.ReadFile(filepath.Join(string(f.attempt("cut")), "state", "ready"))
 	require.NoError(t, err)
-	f.proxy.cut()
+	f.wire.Cut()
 	f.becomes("jobrun/cut", "Lost")
 	_, err = engine(t).ContainerKill(t.Context(), container, client.ContainerKillOptions{Signal: "SIGTERM"})
 	require.NoError(t, err)
 	f.sealed("cut", string(text))
 	f.kill(f.agent)
-	f.startAgent(docker.Socket())
-	f.proxy.heal()
+	f.startAgent()
+	f.wire.Mend()
 	require.NoError(t, within(t, func() bool { return f.value("jobrun/cut", "{.state.end.outcome}") == "Committed" }))
 	assert.Equal(t, "3", f.value("jobworkspace/web", "{.state.generation.number}"))
 

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -24,18 +23,17 @@ import (
 // reached is the address of the controller, whose name the proxy alone knows.
 const reached = "controller.orcon.test:9443"
 
-// proxy is a forward proxy, which makes tunnels to the controller unless it is cut off from it or forbids them.
+// proxy is a forward proxy, which makes tunnels to the controller unless it forbids them.
 type proxy struct {
 	listener net.Listener
 	to       string
 
-	mutex        sync.Mutex
-	torn, closed bool
-	open         []net.Conn
+	mutex  sync.Mutex
+	closed bool
 }
 
-func newProxy(t *testing.T, port int) *proxy {
-	p := &proxy{to: fmt.Sprintf("127.0.0.1:%d", port)}
+func newProxy(t *testing.T, to string) *proxy {
+	p := &proxy{to: to}
 	var err error
 	p.listener, err = net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -53,23 +51,6 @@ func newProxy(t *testing.T, port int) *proxy {
 }
 
 func (p *proxy) address() string { return p.listener.Addr().String() }
-
-// cut ends all tunnels, and each new one, until heal.
-func (p *proxy) cut() {
-	p.mutex.Lock()
-	defer p.mutex.Unlock()
-	p.torn = true
-	for _, c := range p.open {
-		_ = c.Close()
-	}
-	p.open = nil
-}
-
-func (p *proxy) heal() {
-	p.mutex.Lock()
-	defer p.mutex.Unlock()
-	p.torn = false
-}
 
 // forbid has the proxy refuse tunnels, or not.
 func (p *proxy) forbid(closed bool) {
@@ -92,13 +73,12 @@ func (p *proxy) carry(in net.Conn) {
 	}
 	defer out.Close()
 	p.mutex.Lock()
-	torn, answer := p.torn, "200 Connection established"
-	if p.closed || r.Host != reached {
-		torn, answer = true, "403 Forbidden"
-	}
-	p.open = append(p.open, in, out)
+	refused, answer := p.closed || r.Host != reached, "200 Connection established"
 	p.mutex.Unlock()
-	if _, err := io.WriteString(in, "HTTP/1.1 "+answer+"\r\n\r\n"); err != nil || torn {
+	if refused {
+		answer = "403 Forbidden"
+	}
+	if _, err := io.WriteString(in, "HTTP/1.1 "+answer+"\r\n\r\n"); err != nil || refused {
 		return
 	}
 	go func() {
