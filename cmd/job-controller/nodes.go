@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/jobs"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/nodes"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/runner"
@@ -81,6 +82,9 @@ func (c *controller) newNodes() *node.Server {
 	}
 }
 
+// secrets returns what reads the secrets of runs on RunNodes.
+func (c *controller) secrets() serve.Secrets { return jobs.Secrets{Live: c.manager.GetAPIReader()} }
+
 // tokens makes tokens in the words of the people's API.
 type tokens struct{ *node.Server }
 
@@ -114,7 +118,9 @@ func (c *controller) addNodes(ctx context.Context) error {
 	path, handler := c.nodes.Handler()
 	mux := http.NewServeMux()
 	mux.Handle(path, handler)
-	mux.Handle(runner.Path, c.keepers(node.Callers{Server: c.nodes}).Handler())
+	keepers := c.keepers(node.Callers{Server: c.nodes})
+	keepers.Secrets = c.secrets()
+	mux.Handle(runner.Path, keepers.Handler())
 	return errors.Join(c.manager.Add(every(watchEvery, survey.Look)), c.manager.Add(&api{http.Server{
 		Addr: fmt.Sprintf(":%d", c.nodePort), Handler: mux,
 		ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: maxHead,

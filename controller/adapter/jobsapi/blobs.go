@@ -41,6 +41,16 @@ func (c *Client) Content(ctx context.Context) (io.ReadCloser, error) {
 	return in, nil
 }
 
+// Secrets returns the secrets of the run, sealed for the key of a node.
+func (c *Client) Secrets(ctx context.Context) ([]byte, error) {
+	in, err := c.send(ctx, http.MethodGet, "secrets", http.NoBody, func(*http.Request) {})
+	if err != nil {
+		return nil, fmt.Errorf("cannot receive the secrets: %w", err)
+	}
+	defer in.Close() //nolint:errcheck // it is only read
+	return io.ReadAll(io.LimitReader(in, maxAnswer))
+}
+
 // Below implements keeper.Blobs.
 func (c *Client) Below(ctx context.Context, workspace string, fence int64, prefix string) ([]blob.Info, error) {
 	in, err := c.send(ctx, http.MethodGet, fmt.Sprintf("blobs/%d", fence), http.NoBody, func(*http.Request) {})
