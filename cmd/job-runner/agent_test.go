@@ -40,7 +40,7 @@ func TestAgent(t *testing.T) {
 			}
 			ctx, end := context.WithTimeout(t.Context(), time.Second)
 			defer end()
-			code, err := runAgent(ctx, append([]string{"--folder", folder, "--join", token, "--retry", "1ms"}, tc.args...), io.Discard)
+			code, err := runAgent(ctx, append([]string{"--folder", folder, "--join", token, "--retry", "1ms", "--secrets", memory(t)}, tc.args...), io.Discard)
 			assert.Equal(t, tc.code, code, tc.why)
 			require.ErrorContains(t, err, tc.says)
 			if code == contract.Refused {

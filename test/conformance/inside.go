@@ -130,13 +130,14 @@ func outputs() error {
 	return os.WriteFile(os.Getenv(contract.VariableOutputs), []byte(`{"seen":1}`), 0o600)
 }
 
-// working looks at the working directory: the template's content is there, and it may be written.
+// content is that of file content of the image's working directory.
+const content = "of the image\n"
+
+// working looks at the working directory: the image's content is there, and it may be written.
 func working() error {
 	folder, err := os.Getwd()
-	if err != nil {
-		return err
-	}
-	return errors.Join(equal(contract.Work, folder), write(folder))
+	text, unreadable := os.ReadFile("content")
+	return errors.Join(err, unreadable, equal(contract.Work, folder), equal(content, string(text)), write(folder))
 }
 
 func writable(variable string) func() error {

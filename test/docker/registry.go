@@ -1,13 +1,15 @@
 package docker
 
 import (
-	"context"
+	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -20,15 +22,27 @@ import (
 // variableRelay has this program forward connections from the engine's network to the file that it names.
 const variableRelay = "ORCON_TEST_RELAY"
 
-// RegistryHost is the address at which the engine reaches the registry of the tests.
-const RegistryHost = "127.0.0.1:5000"
+// variableRegistry has the address of the registry of the tests: the same for the engine, in its network, and for programs.
+const variableRegistry = "ORCON_TEST_REGISTRY"
+
+// RegistryHost returns the address at which engine and programs reach the registry of the tests.
+func RegistryHost() string { return os.Getenv(variableRegistry) }
+
+// chooseRegistry chooses the address of the registry.
+func chooseRegistry() error {
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	return errors.Join(os.Setenv(variableRegistry, free.Addr().String()), free.Close())
+}
 
 // socketOfRegistry returns the file at which the registry of the tests is served. Sockets of files are in no network.
 func socketOfRegistry(pid int) string { return filepath.Join(own(pid), "registry.sock") }
 
 // relay forwards connections until the process ends.
 func relay(socket string) error {
-	listener, err := net.Listen("tcp", RegistryHost)
+	listener, err := net.Listen("tcp", RegistryHost())
 	if err != nil {
 		return err
 	}
@@ -56,34 +70,35 @@ func forward(in net.Conn, socket string) {
 	_, _ = io.Copy(in, out)
 }
 
-// Push serves a registry until the test ends, with an image of a file, and returns the image's name by its digest.
-func Push(t *testing.T, file string) string {
+// Push serves a registry until the test ends, with images of files, and returns the images' names by their digests.
+func Push(t *testing.T, files ...string) (names []string) {
 	t.Helper()
-	socket := filepath.Join(os.Getenv("TMPDIR"), "registry.sock")
-	listener, err := net.Listen("unix", socket)
-	if err != nil {
-		t.Fatal("cannot serve a registry:", err)
-	}
-	server := &http.Server{Handler: registry.New(), ReadHeaderTimeout: time.Minute}
-	go func() { _ = server.Serve(listener) }()
+	server := &http.Server{Handler: registry.New(registry.Logger(log.New(io.Discard, "", 0))), ReadHeaderTimeout: time.Minute}
 	t.Cleanup(func() { _ = server.Close() })
-	image, err := tarball.ImageFromPath(file, nil)
-	if err != nil {
-		t.Fatal("cannot read the image:", err)
+	for network, address := range map[string]string{"unix": filepath.Join(os.Getenv("TMPDIR"), "registry.sock"), "tcp": RegistryHost()} {
+		listener, err := net.Listen(network, address)
+		if err != nil {
+			t.Fatal("cannot serve a registry:", err)
+		}
+		go func() { _ = server.Serve(listener) }()
 	}
-	reference, err := name.ParseReference(RegistryHost+"/conformance:dev", name.Insecure)
-	if err != nil {
-		t.Fatal(err)
+	for _, file := range files {
+		image, err := tarball.ImageFromPath(file, nil)
+		if err != nil {
+			t.Fatal("cannot read the image:", err)
+		}
+		digest, err := image.Digest()
+		if err != nil {
+			t.Fatal(err)
+		}
+		at, err := name.NewDigest(fmt.Sprintf("%s/%s@%s", RegistryHost(), strings.TrimSuffix(filepath.Base(file), ".tar"), digest))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := remote.Write(at, image); err != nil {
+			t.Fatal("cannot push the image:", err)
+		}
+		names = append(names, at.String())
 	}
-	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "unix", socket)
-	}}
-	if err := remote.Write(reference, image, remote.WithTransport(transport)); err != nil {
-		t.Fatal("cannot push the image:", err)
-	}
-	digest, err := image.Digest()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return fmt.Sprintf("%s/conformance@%s", RegistryHost, digest)
+	return names
 }

@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
-	"testing"
 
 	"github.com/moby/moby/client"
 	"github.com/stretchr/testify/assert"
@@ -26,14 +25,13 @@ import (
 
 // conforms checks that a RunNode carries runs out as the contract promises: nothing differs from the golden report (JOBS.md
 // J7, J9, J11, J13 and J15).
-func (f *field) conforms(t *testing.T, image string) {
+func (f *field) conforms(image string) {
+	t := f.t
 	text, err := os.ReadFile("../../conformance/testdata/report.json")
 	require.NoError(t, err)
 	golden, err := conformance.Parse(text)
 	require.NoError(t, err)
-	own := *f
-	own.t = t
-	report, err := conformance.Drive(t.Context(), &remote{field: &own, image: image})
+	report, err := conformance.Drive(t.Context(), &remote{field: f, image: image})
 	require.NoError(t, err)
 	assert.Empty(t, conformance.Differences(golden, report))
 }

@@ -28,11 +28,11 @@ type field struct {
 
 	t      *testing.T
 	folder string
-	// node is the folder of the agent; its path is short, as sockets lie below it.
-	node       string
-	wire       *wire
-	controller *exec.Cmd
-	agent      *exec.Cmd
+	// node is the folder of the agent; its path is short, as sockets lie below it. Memory is the one of its secrets.
+	node, memory string
+	wire         *wire
+	controller   *exec.Cmd
+	agent        *exec.Cmd
 }
 
 // lab is the name of the RunNode, shop a namespace that it permits.
@@ -76,8 +76,18 @@ func newField(t *testing.T) *field {
 	f.node, err = os.MkdirTemp("", "n") //nolint:usetesting // a socket's path is short
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(f.node) })
+	f.memory, err = os.MkdirTemp("/dev/shm", "orcon-") //nolint:usetesting // a tmpfs
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(f.memory) })
 	f.startController()
 	return f
+}
+
+// of returns the field for a test of its own.
+func (f *field) of(t *testing.T) *field {
+	own := *f
+	own.t = t
+	return &own
 }
 
 // startController starts the controller, which states are kept for in a directory.
@@ -107,7 +117,7 @@ func (f *field) startController() {
 	require.NoError(t, os.MkdirAll(states, 0o700))
 	f.controller = f.start(filepath.Join(docker.Folder(), controllerName), "-kubeconfig", config, "-namespace", system, "-leaderElect=false",
 		"-runnerImage", "localhost/none", "-directory", states, "-received", f.folder, "-contents", filepath.Join(f.folder, "contents"),
-		"-port", fmt.Sprint(port), "-healthPort", fmt.Sprint(controlplane.FreePort(t)), "-nodePort", fmt.Sprint(nodes),
+		"-templateRegistry", docker.RegistryHost()+"/templates", "-port", fmt.Sprint(port), "-healthPort", fmt.Sprint(controlplane.FreePort(t)), "-nodePort", fmt.Sprint(nodes),
 		"-tlsCertFile", filepath.Join(f.folder, "tls.crt"), "-tlsKeyFile", filepath.Join(f.folder, "tls.key"),
 		"-nodeAddress", "https://"+f.wire.address())
 }
@@ -144,7 +154,7 @@ func (f *field) kill(c *exec.Cmd) {
 
 // startAgent starts the agent of the machine, in place of one that was killed.
 func (f *field) startAgent() {
-	f.agent = f.start(filepath.Join(docker.Folder(), programName), "agent", "--folder", f.node, "--engine", "unix://"+docker.Socket(),
+	f.agent = f.start(filepath.Join(docker.Folder(), programName), "agent", "--folder", f.node, "--secrets", f.memory, "--engine", "unix://"+docker.Socket(),
 		"--join", filepath.Join(f.folder, "token"), "--renew", "1s", "--retry", "1s")
 }
 

@@ -29,9 +29,10 @@ const (
 	controllerName = "job-controller"
 	orconName      = "orcon"
 	imageName      = "conformance.tar"
+	busyboxName    = "busybox.tar"
 )
 
-// prepare builds the programs and the image of conformance.
+// prepare builds the programs and images.
 func prepare(folder string) error {
 	root, err := controlplane.Root()
 	if err != nil {
@@ -43,8 +44,10 @@ func prepare(folder string) error {
 		}
 		return nil
 	}
-	if err := build("conformance", "--tarball", filepath.Join(folder, imageName)); err != nil {
-		return err
+	for image, file := range map[string]string{"conformance": imageName, "busybox": busyboxName} {
+		if err := build(image, "--tarball", filepath.Join(folder, file)); err != nil {
+			return err
+		}
 	}
 	for _, name := range []string{programName, controllerName, orconName} {
 		if err := build("build", name); err != nil {
