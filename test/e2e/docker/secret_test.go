@@ -83,6 +83,7 @@ func (f *field) lends(busybox string) {
 	f.wiped("waits", "Failed")
 	assert.Contains(f.t, f.orcon("job", "logs", "waits", "-n", shop), "base64 [redacted]")
 
+	f.orcon("job", "state", "accept", "account", "-n", shop, "--because", "it wrote nothing but a mark", "--yes")
 	f.run("account", "deploys", "deploy")
 	f.wiped("deploys", "Succeeded")
 	assert.Contains(f.t, f.orcon("job", "logs", "deploys", "-n", shop), "plain [redacted]")
@@ -150,9 +151,12 @@ func (f *field) stored(texts []string, busybox string) string {
 	require.NoError(f.t, os.WriteFile(filepath.Join(pattern, "texts"), []byte(strings.Join(texts, "\n")), 0o600))
 	c, ctx := engine(f.t), context.WithoutCancel(f.t.Context())
 	made, err := c.ContainerCreate(ctx, client.ContainerCreateOptions{
-		Config: &moby.Config{Image: busybox, Tty: true, User: "0", Cmd: []string{"sh", "-c", "grep -rqF busybox /data/image || exit 3; grep -rlF -f /pattern/texts /data"}},
+		Config: &moby.Config{Image: busybox, Tty: true, User: "0", Cmd: []string{"sh", "-c", "grep -rqF busybox /data/image || exit 3; grep -rslF -f /pattern/texts /data"}},
 		HostConfig: &moby.HostConfig{Mounts: []mount.Mount{
-			{Type: mount.TypeBind, Source: filepath.Join(docker.Folder(), "data"), Target: "/data", ReadOnly: true},
+			{
+				Type: mount.TypeBind, Source: filepath.Join(docker.Folder(), "data"), Target: "/data", ReadOnly: true,
+				BindOptions: &mount.BindOptions{NonRecursive: true}, // roots of containers that run have all processes
+			},
 			{Type: mount.TypeBind, Source: pattern, Target: "/pattern", ReadOnly: true},
 		}},
 	})
