@@ -82,9 +82,6 @@ func (c *controller) newNodes() *node.Server {
 	}
 }
 
-// secrets returns what reads the secrets of runs on RunNodes.
-func (c *controller) secrets() serve.Secrets { return jobs.Secrets{Live: c.manager.GetAPIReader()} }
-
 // tokens makes tokens in the words of the people's API.
 type tokens struct{ *node.Server }
 
@@ -119,7 +116,7 @@ func (c *controller) addNodes(ctx context.Context) error {
 	mux := http.NewServeMux()
 	mux.Handle(path, handler)
 	keepers := c.keepers(node.Callers{Server: c.nodes})
-	keepers.Secrets = c.secrets()
+	keepers.Secrets = jobs.RunSecrets{Live: c.manager.GetAPIReader()}
 	mux.Handle(runner.Path, keepers.Handler())
 	return errors.Join(c.manager.Add(every(watchEvery, survey.Look)), c.manager.Add(&api{http.Server{
 		Addr: fmt.Sprintf(":%d", c.nodePort), Handler: mux,

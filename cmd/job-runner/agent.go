@@ -172,7 +172,7 @@ func (m *machine) keeper(a executor.Attempt, f dockerjob.Mounts) (*keeping, erro
 	k.client.HTTP = &http.Client{Transport: m.connection}
 	k.Settings.Forwarded = true
 	if len(a.Input.Secrets) > 0 {
-		k.Secrets = agent.Secrets{Connection: m.connection, Run: a.UID, Sealed: k.client.Secrets}
+		k.Secrets = agent.SealedSecrets{Connection: m.connection, Run: a.UID, Sealed: k.client.Secrets}
 	}
 	return k, nil
 }

@@ -49,7 +49,7 @@ func build(a executor.Attempt, f Mounts, program string, l Limits) client.Contai
 	o.Config.WorkingDir = contract.Work
 	o.Config.Entrypoint = append(append(command, a.ShimArguments()...), "--")
 	o.Config.Cmd = slices.Concat(a.Input.Entrypoint, a.Input.Args)
-	o.HostConfig.Mounts = append(o.HostConfig.Mounts, f.mounts(len(a.Input.Secrets) > 0)...)
+	o.HostConfig.Mounts = append(o.HostConfig.Mounts, mounts(f, len(a.Input.Secrets) > 0)...)
 	return o
 }
 
@@ -87,7 +87,7 @@ func confined(a executor.Attempt, name, program string, l Limits) client.Contain
 }
 
 // mounts returns what a template sees besides its image.
-func (f Mounts) mounts(secrets bool) []mount.Mount {
+func mounts(f Mounts, secrets bool) []mount.Mount {
 	all := []mount.Mount{
 		bind(f.path(exchangeName), folderExchange),
 		bind(f.State(), contract.State),

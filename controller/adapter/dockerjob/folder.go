@@ -84,26 +84,6 @@ func (f Mounts) begin(a executor.Attempt, memory string) error {
 	return f.write(attemptName, text)
 }
 
-// lease makes the folder of the secrets, if the attempt has some: also after a reboot, which has emptied the memory.
-func (f Mounts) lease() error {
-	return f.leased(func(folder string) error { return os.MkdirAll(folder, 0o700) })
-}
-
-// wipe removes the secrets.
-func (f Mounts) wipe() error { return f.leased(os.RemoveAll) }
-
-// leased calls a function with the folder in memory, if the attempt has secrets.
-func (f Mounts) leased(call func(folder string) error) error {
-	folder, err := os.Readlink(f.Secrets())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return call(folder)
-}
-
 // attempt returns the attempt of a folder; nil for one that was not begun.
 func (f Mounts) attempt() (*executor.Attempt, error) {
 	text, err := os.ReadFile(f.path(attemptName))

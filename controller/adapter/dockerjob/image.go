@@ -11,9 +11,12 @@ import (
 	"github.com/moby/moby/client"
 )
 
+// copying is the part of a task that copies from the template's image.
+type copying struct{ *task }
+
 // unpack has a container of the template's image copy its content and its users into the folder (JOBS.md J15). The image is
 // pulled if the engine does not have it. A container of an earlier try goes first.
-func (t *task) unpack(ctx context.Context) error {
+func (t copying) unpack(ctx context.Context) error {
 	c, image := t.engine.Client, t.attempt.Input.Image
 	_, err := c.ImageInspect(ctx, image)
 	if errdefs.IsNotFound(err) {
@@ -50,7 +53,7 @@ func pull(ctx context.Context, c *client.Client, image string) error {
 const maxReason = 2048
 
 // unpacked waits for the end of the container that copies. Its error has what the container has logged.
-func (t *task) unpacked(ctx context.Context, name string) error {
+func (t copying) unpacked(ctx context.Context, name string) error {
 	w := t.engine.Client.ContainerWait(ctx, name, client.ContainerWaitOptions{})
 	select {
 	case err := <-w.Error:
@@ -64,8 +67,8 @@ func (t *task) unpacked(ctx context.Context, name string) error {
 	}
 }
 
-// log returns the beginning of what a container has logged as plain text.
-func (t *task) log(ctx context.Context, name string) (string, error) {
+// log returns the beginning of the log of a container, which is plain text.
+func (t copying) log(ctx context.Context, name string) (string, error) {
 	in, err := t.engine.Client.ContainerLogs(ctx, name, client.ContainerLogsOptions{ShowStdout: true, ShowStderr: true})
 	if err != nil {
 		return "", err

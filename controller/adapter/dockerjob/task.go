@@ -46,7 +46,7 @@ func (t *task) carry(ctx context.Context) {
 			t.repeat(ctx, nil, "end", t.end)
 		}
 		t.repeat(ctx, nil, "end", func(context.Context) error {
-			if err := t.folder.wipe(); err != nil {
+			if err := wipe(t.folder); err != nil {
 				return err
 			}
 			return t.folder.mark(overName)
@@ -103,7 +103,7 @@ func (t *task) obstacle() string {
 // start makes and starts the container. One whose keeper let the program start is never started again: time has passed
 // since the claim (JOBS-DESIGN.md 3).
 func (t *task) start(ctx context.Context) error {
-	if err := t.folder.lease(); err != nil {
+	if err := lease(t.folder); err != nil {
 		return err
 	}
 	let, err := t.folder.Exchange().ReadStart()
@@ -141,7 +141,7 @@ func (t *task) running(ctx context.Context, name string) (bool, error) {
 
 // create makes the container, of an image whose content is in the folder.
 func (t *task) create(ctx context.Context) error {
-	if err := t.unpack(ctx); err != nil {
+	if err := (copying{t}).unpack(ctx); err != nil {
 		return err
 	}
 	if _, err := t.engine.Client.ContainerCreate(ctx, build(t.attempt, t.folder, t.engine.Program, t.engine.Limits)); err != nil {

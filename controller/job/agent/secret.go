@@ -8,8 +8,8 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/envelope"
 )
 
-// Secrets has the secrets of a run, which are sealed for the key of the node.
-type Secrets struct {
+// SealedSecrets has the secrets of a run, which are sealed for the key of the node.
+type SealedSecrets struct {
 	Connection *Connection
 	// Run is the UID of the Run, Sealed fetches its secrets.
 	Run    string
@@ -17,7 +17,7 @@ type Secrets struct {
 }
 
 // Secrets returns the values by the names of their files.
-func (s Secrets) Secrets(ctx context.Context) (values map[string][]byte, err error) {
+func (s SealedSecrets) Secrets(ctx context.Context) (values map[string][]byte, err error) {
 	sealed, err := s.Sealed(ctx)
 	if err != nil {
 		return nil, err

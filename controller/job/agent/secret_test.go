@@ -18,7 +18,7 @@ func TestSecrets(t *testing.T) {
 	require.NoError(t, err)
 	var sealed []byte
 	var failing error
-	s := Secrets{Connection: connection, Run: "u", Sealed: func(context.Context) ([]byte, error) { return sealed, failing }}
+	s := SealedSecrets{Connection: connection, Run: "u", Sealed: func(context.Context) ([]byte, error) { return sealed, failing }}
 	for text, says := range map[string]string{`{"password":"czNjcmV0"}`: "", `"s3cret"`: "cannot use the secrets of the run: json: "} {
 		sealed, err = envelope.Seal(key.Public(), "u", []byte(text))
 		require.NoError(t, err)

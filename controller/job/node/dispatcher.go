@@ -17,7 +17,7 @@ type Dispatcher struct {
 	Cluster executor.Executor
 	Nodes   Nodes
 	Offers  Offers
-	Secrets serve.Secrets
+	Secrets serve.SecretSource
 	Clock   func() time.Time
 
 	// choosing has one attempt at a time choose a node, so that none gets more than it has room for.

@@ -43,7 +43,7 @@ func to(target domain.Selection) executor.Attempt {
 // vault has Secret db.
 type vault struct{}
 
-// Read implements serve.Secrets.
+// Read implements serve.SecretSource.
 func (vault) Read(_ context.Context, namespace string, files []run.SecretFile) (map[string][]byte, error) {
 	if files[0].Secret != "db" {
 		return nil, fmt.Errorf("Secret %s/%s is not there", namespace, files[0].Secret)

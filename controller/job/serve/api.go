@@ -23,7 +23,7 @@ type API struct {
 	Store      blob.Store
 	Limits     Limits
 	// Secrets are those of Runs that nodes carry out; nil where each keeper has them otherwise.
-	Secrets Secrets
+	Secrets SecretSource
 	// Clock returns the time for messages and orphans.
 	Clock func() time.Time
 }

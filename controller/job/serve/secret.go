@@ -11,8 +11,8 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
 )
 
-// Secrets reads the secrets of Runs.
-type Secrets interface {
+// SecretSource reads the secrets of Runs.
+type SecretSource interface {
 	// Read returns the values of files, by the names of the files.
 	Read(ctx context.Context, namespace string, files []run.SecretFile) (map[string][]byte, error)
 }

@@ -22,7 +22,7 @@ import (
 // vault has one value for all files of namespace ns.
 type vault struct{}
 
-// Read implements serve.Secrets.
+// Read implements serve.SecretSource.
 func (vault) Read(_ context.Context, namespace string, files []run.SecretFile) (map[string][]byte, error) {
 	if namespace != "ns" {
 		return nil, errors.New("cannot read Secret " + namespace + "/db")

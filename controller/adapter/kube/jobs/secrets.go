@@ -14,19 +14,19 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
 )
 
-// Secrets reads Secrets of Kubernetes.
-type Secrets struct {
+// RunSecrets reads the secrets of runs, which are Secrets of Kubernetes.
+type RunSecrets struct {
 	// Live reads from the API server itself: no cache has Secrets.
 	Live client.Reader
 }
 
-var _ serve.Secrets = Secrets{}
+var _ serve.SecretSource = RunSecrets{}
 
 // cureSecrets is the cure where the controller may not read a Secret.
 const cureSecrets = "let it, by a RoleBinding of ServiceAccount job-controller of orcon-system to ClusterRole " + v1alpha1.SecretsRole
 
-// Read implements serve.Secrets.
-func (s Secrets) Read(ctx context.Context, namespace string, files []run.SecretFile) (map[string][]byte, error) {
+// Read implements serve.SecretSource.
+func (s RunSecrets) Read(ctx context.Context, namespace string, files []run.SecretFile) (map[string][]byte, error) {
 	known, values := map[string]corev1.Secret{}, map[string][]byte{}
 	for _, f := range files {
 		secret, is := known[f.Secret]

@@ -19,7 +19,7 @@ func TestSecrets(t *testing.T) {
 	w := newWorld(t, &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db"}, Data: map[string][]byte{"password": []byte("a"), "user": []byte("b"), "other": []byte("c")},
 	})
-	s := Secrets{Live: w}
+	s := RunSecrets{Live: w}
 	file := func(name, secret, key string) run.SecretFile {
 		return run.SecretFile{Name: name, Secret: secret, Key: key}
 	}
