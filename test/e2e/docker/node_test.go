@@ -134,7 +134,7 @@ func TestNode(t *testing.T) {
 	t.Run("Conformance", func(t *testing.T) { f.of(t).conforms(images[0]) })
 	t.Run("Content", func(t *testing.T) { f.of(t).copies(images[1]) })
 	t.Run("Settings", func(t *testing.T) { f.of(t).honours(images[1]) })
-	t.Run("Secrets", func(t *testing.T) { f.of(t).lends(images[1]) })
+	f.lends(images[1])
 
 	f.begin("adopted", "wait")
 	before := f.ready("adopted")

@@ -73,7 +73,8 @@ func (f *field) lends(busybox string) {
 	text, err := os.ReadFile(file)
 	require.NoError(f.t, err)
 	assert.Equal(f.t, value, string(text))
-	f.leavesNoTrace(value, busybox)
+	texts := []string{value, base64.StdEncoding.EncodeToString([]byte(value))}
+	f.isOnNoDisk(texts, busybox)
 
 	f.kill(f.agent)
 	_, err = engine(f.t).ContainerKill(f.t.Context(), id, client.ContainerKillOptions{Signal: "SIGKILL"})
@@ -91,7 +92,8 @@ func (f *field) lends(busybox string) {
 	out, err := base64.StdEncoding.DecodeString(f.value("secret/account-outputs", "{.data.copy}"))
 	require.NoError(f.t, err)
 	assert.Equal(f.t, value, string(out))
-	f.leavesNoTrace(value, busybox)
+	f.isOnNoDisk(texts, busybox)
+	f.isInNoObject(texts)
 }
 
 // wiped waits until a run has ended so, and until its secrets are gone.
@@ -108,23 +110,30 @@ func (f *field) wiped(name, phase string) {
 	}))
 }
 
-// leavesNoTrace looks for a value in all objects but Secrets, in what controller and agent have stored and logged, and in all
-// that the engine has stored.
-func (f *field) leavesNoTrace(value, busybox string) {
+// isInNoObject looks for texts in all objects but Secrets.
+func (f *field) isInNoObject(texts []string) {
 	f.t.Helper()
-	texts := []string{value, base64.StdEncoding.EncodeToString([]byte(value))}
 	for kind := range strings.FieldsSeq(f.Kubectl(f.t, "api-resources", "--verbs=list", "--namespaced", "-o", "name")) {
 		for _, namespace := range []string{shop, system} {
 			if kind == "secrets" {
 				continue
 			}
-			for all, text := f.Kubectl(f.t, "-n", namespace, "get", kind, "-o", "json"), 0; text < len(texts); text++ {
-				assert.NotContains(f.t, all, texts[text], "%s of %s have it", kind, namespace)
+			all := f.Kubectl(f.t, "-n", namespace, "get", kind, "-o", "json")
+			for _, text := range texts {
+				assert.NotContains(f.t, all, text, "%s of %s have it", kind, namespace)
 			}
 		}
 	}
+}
+
+// isOnNoDisk looks for texts in what controller and agent have stored and logged, and in all that the engine has stored.
+func (f *field) isOnNoDisk(texts []string, busybox string) {
+	f.t.Helper()
 	for _, folder := range []string{f.folder, f.node} {
 		err := filepath.WalkDir(folder, func(file string, d fs.DirEntry, err error) error {
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil // it went meanwhile
+			}
 			if err != nil || !d.Type().IsRegular() {
 				return err
 			}
@@ -132,11 +141,12 @@ func (f *field) leavesNoTrace(value, busybox string) {
 			for _, text := range texts {
 				assert.False(f.t, bytes.Contains(content, []byte(text)), "%s has it", file)
 			}
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil
+			}
 			return err
 		})
-		if !errors.Is(err, fs.ErrNotExist) { // it went meanwhile
-			require.NoError(f.t, err)
-		}
+		require.NoError(f.t, err)
 	}
 	assert.Empty(f.t, f.stored(texts, busybox), "files of the engine that have it")
 }
