@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
 	"net"
 	"net/http"
 	"os"
@@ -73,7 +72,7 @@ func forward(in net.Conn, socket string) {
 // Push serves a registry until the test ends, with images of files, and returns the images' names by their digests.
 func Push(t *testing.T, files ...string) (names []string) {
 	t.Helper()
-	server := &http.Server{Handler: registry.New(registry.Logger(log.New(io.Discard, "", 0))), ReadHeaderTimeout: time.Minute}
+	server := &http.Server{Handler: registry.New(), ReadHeaderTimeout: time.Minute}
 	t.Cleanup(func() { _ = server.Close() })
 	for network, address := range map[string]string{"unix": filepath.Join(os.Getenv("TMPDIR"), "registry.sock"), "tcp": RegistryHost()} {
 		listener, err := net.Listen(network, address)

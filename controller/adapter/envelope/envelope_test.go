@@ -43,7 +43,7 @@ func TestEnvelope(t *testing.T) {
 		_, err = envelope.Open(own, "run", changed)
 		require.Error(t, err, at)
 	}
-	for n := range len(sealed) {
+	for n := range sealed {
 		_, err = envelope.Open(own, "run", sealed[:n])
 		require.Error(t, err, n)
 	}

@@ -155,7 +155,7 @@ func (f *field) isOnNoDisk(texts []string, busybox string) {
 // texts in memory, so that it does not find itself.
 func (f *field) stored(texts []string, busybox string) string {
 	f.t.Helper()
-	pattern, err := os.MkdirTemp("/dev/shm", "pattern-") //nolint:usetesting // a tmpfs
+	pattern, err := os.MkdirTemp("/dev/shm", "pattern-")
 	require.NoError(f.t, err)
 	defer os.RemoveAll(pattern)
 	require.NoError(f.t, os.WriteFile(filepath.Join(pattern, "texts"), []byte(strings.Join(texts, "\n")), 0o600))
@@ -171,7 +171,7 @@ func (f *field) stored(texts []string, busybox string) string {
 		}},
 	})
 	require.NoError(f.t, err)
-	defer c.ContainerRemove(ctx, made.ID, client.ContainerRemoveOptions{Force: true}) //nolint:errcheck // of a test
+	defer c.ContainerRemove(ctx, made.ID, client.ContainerRemoveOptions{Force: true})
 	_, err = c.ContainerStart(ctx, made.ID, client.ContainerStartOptions{})
 	require.NoError(f.t, err)
 	w := c.ContainerWait(ctx, made.ID, client.ContainerWaitOptions{})
