@@ -24,14 +24,13 @@ func (l leasing) lease(ctx context.Context) error {
 		return nil
 	}
 	var values map[string][]byte
-	const what = "fetch the secrets"
-	err := l.repeat(ctx, what, l.delay.of(what, func() (err error) {
+	err := l.repeat(ctx, "fetch the secrets", func() (err error) {
 		if reason := l.reason(); reason != "" {
 			return fmt.Errorf("%w: %s", errGivenUp, reason)
 		}
 		values, err = l.Secrets.Secrets(ctx)
 		return err
-	}))
+	})
 	if err != nil {
 		return fmt.Errorf("cannot fetch the secrets: %w", err)
 	}
