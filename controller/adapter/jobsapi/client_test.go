@@ -89,7 +89,8 @@ func TestRun(t *testing.T) {
 	h, err := c.Claim(ctx, keeper.Claimant{Run: "r", Attempt: 1, Place: "p"})
 	require.NoError(t, err)
 	assert.Equal(t, keeper.Hold{
-		Workspace: "w", Fence: 1, Parameters: `{"a":1}`, Exclusive: true, Lost: time.Minute, Grace: 2 * time.Minute,
+		Workspace: "w", Fence: 1, Parameters: `{"a":1}`, Environment: []string{"ORCON_GENERATION=0"}, Exclusive: true,
+		Lost: time.Minute, Grace: 2 * time.Minute,
 	}, h)
 	holder := keeper.Holder{Claimant: keeper.Claimant{Run: "r", Attempt: 1, Place: "p"}, Fence: 1}
 	for range 2 {
