@@ -27,7 +27,7 @@ func packConformance(ctx context.Context, src Source, o order, out io.Writer) er
 	}
 	image, err := pack(src.arch(), v1.Config{User: nonRoot, Labels: labels(conformanceName, src.Version(ctx))}, []entry{
 		{name: conformanceName, file: program.Name(), mode: 0o755},
-		{name: "etc/passwd", file: filepath.Join(src.Root, folder, "passwd"), mode: 0o644},
+		{name: "work/content", file: filepath.Join(src.Root, folder, "content"), mode: 0o644},
 	})
 	if err != nil {
 		return fmt.Errorf("cannot make the image of %s: %w", conformanceName, err)

@@ -104,7 +104,10 @@ func newController(ctx context.Context, cfg *rest.Config, s settings) (*controll
 // addReconciler adds what keeps JobWorkspaces and JobRuns.
 func (c *controller) addReconciler() error {
 	begun := time.Now()
-	carrying := &node.Dispatcher{Cluster: c.executor, Nodes: c.nodes.Nodes, Offers: c.nodes.Offers, Clock: time.Now}
+	carrying := &node.Dispatcher{
+		Cluster: c.executor, Nodes: c.nodes.Nodes, Offers: c.nodes.Offers, Clock: time.Now,
+		Secrets: jobs.RunSecrets{Live: c.manager.GetAPIReader()},
+	}
 	r := &job.Reconciler{
 		Ready: c.ready, Most: c.most,
 		Client: c.manager.GetClient(), Reader: c.manager.GetAPIReader(), Executor: carrying, Store: c.blobs, Signs: c.renewals,

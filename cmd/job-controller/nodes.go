@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob/sealed"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/jobs"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/nodes"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/runner"
@@ -121,7 +122,9 @@ func (c *controller) addNodes(ctx context.Context) error {
 	path, handler := c.nodes.Handler()
 	mux := http.NewServeMux()
 	mux.Handle(path, handler)
-	mux.Handle(runner.Path, node.Envelopes{Server: c.nodes, Seals: c.blobs, Next: c.keepers(node.Callers{Server: c.nodes}).Handler()})
+	keepers := c.keepers(node.Callers{Server: c.nodes})
+	keepers.Secrets = jobs.RunSecrets{Live: c.manager.GetAPIReader()}
+	mux.Handle(runner.Path, node.Envelopes{Server: c.nodes, Seals: c.blobs, Next: keepers.Handler()})
 	return errors.Join(c.manager.Add(every(watchEvery, survey.Look)), c.manager.Add(c.recipient),
 		c.manager.Add(&api{http.Server{
 			Addr: fmt.Sprintf(":%d", c.nodePort), Handler: mux,

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -17,7 +16,6 @@ import (
 	"github.com/golang/glog"
 	"github.com/moby/moby/client"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/archive/state"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/dockerjob"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/jobsapi"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/agent"
@@ -30,8 +28,8 @@ import (
 
 // machine is the agent of a RunNode, and its flags.
 type machine struct {
-	folder, engine, join string
-	limits               dockerjob.Limits
+	folder, secrets, engine, join string
+	limits                        dockerjob.Limits
 	// renew is the time between renewals of a run, longest the longest pause before a call is repeated.
 	renew, longest time.Duration
 	connection     *agent.Connection
@@ -60,6 +58,7 @@ func runAgent(ctx context.Context, args []string, out io.Writer) (int, error) {
 // define defines the flags.
 func (m *machine) define(flags *flag.FlagSet) {
 	flags.StringVar(&m.folder, "folder", "/var/lib/orcon", "`folder` of the identity and of runs, by its path on the engine's machine")
+	flags.StringVar(&m.secrets, "secrets", "/dev/shm/orcon", "`folder` in memory for secrets of runs, by its path on the engine's machine")
 	flags.StringVar(&m.engine, "engine", "unix:///var/run/docker.sock", "`address` of the Docker engine, which is on this machine")
 	flags.StringVar(&m.join, "join", "", "`file` with the token that orcon job node join printed; only before this machine has joined")
 	flags.Int64Var(&m.limits.Memory, "memory", m.limits.Memory, "`bytes` of memory that a run may have; 0 for no limit")
@@ -73,6 +72,9 @@ func (m *machine) run(ctx context.Context) error {
 	runs, program := filepath.Join(m.folder, "runs"), filepath.Join(m.folder, "job-runner")
 	if err := os.MkdirAll(runs, 0o700); err != nil {
 		return fmt.Errorf("cannot make the folder of runs: %w", err)
+	}
+	if err := inMemory(m.secrets); err != nil {
+		return fmt.Errorf("cannot use folder %s for secrets: %w", m.secrets, err)
 	}
 	from := readable
 	if _, err := os.Stat(from); err != nil {
@@ -92,7 +94,7 @@ func (m *machine) run(ctx context.Context) error {
 	carried, end := context.WithCancel(ctx)
 	defer end()
 	e, err := dockerjob.Open(carried, dockerjob.Settings{
-		Client: docker, Folder: runs, Program: program, Node: m.connection.Identity().Node, Limits: m.limits, Keep: m.keep,
+		Client: docker, Folder: runs, Program: program, Secrets: m.secrets, Node: m.connection.Identity().Node, Limits: m.limits, Keep: m.keep,
 	})
 	if err != nil {
 		return err
@@ -157,21 +159,18 @@ func (m *machine) invitation() (node.Invitation, error) {
 
 // keep keeps the state of an attempt.
 func (m *machine) keep(ctx context.Context, a executor.Attempt, f dockerjob.Mounts, terminate <-chan struct{}) error {
-	i := m.connection.Identity()
-	spool := &jobsapi.Spool{
-		Below: m.connection, Address: i.Address, Folder: f.Spool(), Patience: a.Timing.Lost, Clock: keeper.BootTime,
-		Recipient: func() string { return m.connection.Identity().Recipient },
-	}
-	calls := &jobsapi.Client{
-		HTTP: &http.Client{Transport: spool}, Address: i.Address, Run: a.UID, Timeout: 30 * time.Second, Clock: keeper.BootTime,
-	}
-	one, err := m.keeper(a, f, terminate)
+	k, err := m.keeper(a, f)
 	if err != nil {
 		return err
 	}
-	one.Ledger, one.Blobs, one.Chunks = calls, calls, calls
+	k.Terminate = terminate
+	spool := &jobsapi.Spool{
+		Below: m.connection, Address: m.connection.Identity().Address, Folder: f.Spool(), Patience: a.Timing.Lost, Clock: keeper.BootTime,
+		Recipient: func() string { return m.connection.Identity().Recipient },
+	}
+	k.client.HTTP = &http.Client{Transport: spool}
 	if !spool.Ended() {
-		err = one.Run(ctx)
+		err = k.Run(ctx)
 	}
 	if spool.Empty() {
 		return err
@@ -190,19 +189,20 @@ func (m *machine) keep(ctx context.Context, a executor.Attempt, f dockerjob.Moun
 	}))
 }
 
-// keeper returns the keeper of an attempt.
-func (m *machine) keeper(a executor.Attempt, f dockerjob.Mounts, terminate <-chan struct{}) (*keeper.Keeper, error) {
-	exclude, err := state.ParseExclude(a.Input.Exclude)
+// keeper returns the keeper of an attempt, by the command line that it would have in a pod.
+func (m *machine) keeper(a executor.Attempt, f dockerjob.Mounts) (*keeping, error) {
+	i := m.connection.Identity()
+	k, err := parseKeeper(append([]string{
+		"--run=" + a.UID, fmt.Sprintf("--attempt=%d", a.Number), "--place=" + i.Node, "--address=" + i.Address, "--token=",
+		"--exchange=" + string(f.Exchange()), "--state=" + f.State(), "--logs=" + f.Logs(), "--work=" + f.Work(), "--secrets=" + f.Secrets(),
+		"--scratch=" + f.Scratch(), "--backend=" + dockerjob.Backend, "--renew=" + m.renew.String(), "--retry=" + m.longest.String(),
+	}, a.KeeperArguments()...), io.Discard)
 	if err != nil {
 		return nil, err
 	}
-	return &keeper.Keeper{
-		Exchange: f.Exchange(), Clock: keeper.BootTime, Terminate: terminate,
-		Claimant: keeper.Claimant{Run: a.UID, Attempt: a.Number, Place: m.connection.Identity().Node},
-		Settings: keeper.Settings{
-			State: f.State(), Logs: f.Logs(), Scratch: f.Scratch(), Exclude: exclude,
-			Limit: cmp.Or(a.Settings.Limit, 64<<20), Renew: m.renew, Checkpoint: cmp.Or(a.Settings.Checkpoint, 30*time.Second),
-			Drain: 30 * time.Second, Retry: m.longest, Backend: dockerjob.Backend, Forwarded: true,
-		},
-	}, nil
+	k.Settings.Forwarded = true
+	if len(a.Input.Secrets) > 0 {
+		k.Secrets = agent.SealedSecrets{Connection: m.connection, Run: a.UID, Sealed: k.client.Secrets}
+	}
+	return k, nil
 }

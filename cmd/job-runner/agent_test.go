@@ -11,8 +11,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/dockerjob"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/agent"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/executor"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/node"
+	input "gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
 )
 
 // An agent that cannot begin tells what it needs. Its program is there for containers by then.
@@ -40,7 +44,7 @@ func TestAgent(t *testing.T) {
 			}
 			ctx, end := context.WithTimeout(t.Context(), time.Second)
 			defer end()
-			code, err := runAgent(ctx, append([]string{"--folder", folder, "--join", token, "--retry", "1ms"}, tc.args...), io.Discard)
+			code, err := runAgent(ctx, append([]string{"--folder", folder, "--join", token, "--retry", "1ms", "--secrets", memory(t)}, tc.args...), io.Discard)
 			assert.Equal(t, tc.code, code, tc.why)
 			require.ErrorContains(t, err, tc.says)
 			if code == contract.Refused {
@@ -50,4 +54,38 @@ func TestAgent(t *testing.T) {
 			}
 		})
 	}
+}
+
+// JOBS.md J15: a keeper of an agent has the settings that it has in a pod, and those of its place.
+func TestKeeperOfAgent(t *testing.T) {
+	by := node.Invitation{Address: "https://127.0.0.1:1", Node: "lab", Secret: "word", Authorities: []string{"sha256:a"}}
+	i, err := agent.New(filepath.Join(t.TempDir(), "identity.json"), by)
+	require.NoError(t, err)
+	m := &machine{renew: time.Second, longest: time.Minute, connection: &agent.Connection{Clock: time.Now}}
+	require.NoError(t, m.connection.Use(i))
+	a := executor.Attempt{
+		Name: executor.Name{UID: "u", Number: 2}, Settings: executor.Settings{Limit: 5, Checkpoint: time.Hour},
+		Input: input.Input{Files: input.Files{Exclude: []string{"cache/"}}},
+	}
+	pod, err := parseKeeper(append([]string{"--run=u", "--attempt=2", "--place=lab", "--address=" + by.Address}, a.KeeperArguments()...), io.Discard)
+	require.NoError(t, err)
+	k, err := m.keeper(a, "/runs/u.2")
+	require.NoError(t, err)
+	assert.Nil(t, k.Secrets)
+	want := pod.Settings
+	want.State, want.Logs, want.Scratch, want.Secrets = "/runs/u.2/state", "/runs/u.2/logs", "/runs/u.2/scratch", "/runs/u.2/secrets"
+	want.Work, want.Renew, want.Retry = "/runs/u.2/content/work", time.Second, time.Minute
+	want.Backend, want.Forwarded = dockerjob.Backend, true
+	assert.Equal(t, want, k.Settings)
+	assert.Equal(t, pod.Claimant, k.Claimant)
+	assert.NotNil(t, k.Content)
+	assert.Empty(t, k.client.TokenFile, "its certificate is its identity")
+
+	a.Input.Secrets = []input.SecretFile{{Name: "password"}}
+	k, err = m.keeper(a, "/runs/u.2")
+	require.NoError(t, err)
+	assert.NotNil(t, k.Secrets)
+	a.Input.Exclude = []string{"["}
+	_, err = m.keeper(a, "/runs/u.2")
+	require.Error(t, err)
 }

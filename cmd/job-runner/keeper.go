@@ -23,27 +23,26 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
 )
 
+// keeping is a keeper, and how it calls the jobs API.
+type keeping struct {
+	*keeper.Keeper
+
+	client *jobsapi.Client
+	// trust is the file of the certificates that the jobs API is trusted by.
+	trust string
+}
+
 // runKeeper keeps the state of a run and returns 0 if its end is recorded.
 func runKeeper(ctx context.Context, args []string, out io.Writer) (int, error) {
-	flags := flagsOf("keeper", "", out)
-	k, client, trust := &keeper.Keeper{Clock: keeper.BootTime}, &jobsapi.Client{Clock: keeper.BootTime}, ""
-	defineRun(flags, k, client, &trust)
-	defineState(flags, k)
-	if err := flags.Parse(args); err != nil {
+	k, err := parseKeeper(args, out)
+	if err != nil {
 		return misused(err)
 	}
-	if err := required(flags, "run", "place", "address"); err != nil {
-		return contract.Misused, err
-	}
-	if flags.NArg() > 0 {
-		return contract.Misused, fmt.Errorf("unexpected argument %q", flags.Arg(0))
-	}
-	transport, err := trusting(trust)
+	transport, err := trusting(k.trust)
 	if err != nil {
 		return contract.Misused, err
 	}
-	client.HTTP, client.Run = &http.Client{Transport: transport}, k.Claimant.Run
-	k.Ledger, k.Blobs, k.Content, k.Chunks = client, client, client, client
+	k.client.HTTP = &http.Client{Transport: transport}
 	terminated, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
 	defer stop()
 	k.Terminate = terminated.Done()
@@ -54,6 +53,26 @@ func runKeeper(ctx context.Context, args []string, out io.Writer) (int, error) {
 		return contract.Unrecorded, err
 	}
 	return contract.Success, nil
+}
+
+// parseKeeper returns the keeper of a command line.
+func parseKeeper(args []string, out io.Writer) (*keeping, error) {
+	flags := flagsOf("keeper", "", out)
+	k := &keeping{Keeper: &keeper.Keeper{Clock: keeper.BootTime}, client: &jobsapi.Client{Clock: keeper.BootTime}}
+	defineRun(flags, k.Keeper, k.client, &k.trust)
+	defineState(flags, k.Keeper)
+	if err := flags.Parse(args); err != nil {
+		return nil, err
+	}
+	if err := required(flags, "run", "place", "address"); err != nil {
+		return nil, err
+	}
+	if flags.NArg() > 0 {
+		return nil, fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	}
+	k.client.Run = k.Claimant.Run
+	k.Ledger, k.Blobs, k.Content, k.Chunks = k.client, k.client, k.client, k.client
+	return k, nil
 }
 
 // defineRun defines the flags of the run and of the jobs API.

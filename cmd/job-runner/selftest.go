@@ -47,11 +47,12 @@ func (m *machine) newTests(ctx context.Context, docker *client.Client, program s
 	t.engine, err = dockerjob.Open(ctx, dockerjob.Settings{
 		Client: docker, Folder: folder, Program: program, Node: selftestCommand, Limits: m.limits,
 		Keep: func(ctx context.Context, a executor.Attempt, f dockerjob.Mounts, terminate <-chan struct{}) error {
-			k, err := m.keeper(a, f, terminate)
+			k, err := m.keeper(a, f)
 			if err != nil {
 				return err
 			}
-			return t.machine.Keep(ctx, k)
+			k.Terminate = terminate
+			return t.machine.Keep(ctx, k.Keeper)
 		},
 	})
 	if err != nil {

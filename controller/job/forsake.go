@@ -20,7 +20,7 @@ type forsaking struct{ *look }
 func (l forsaking) forsake(ctx context.Context) error {
 	for _, e := range l.forsaken {
 		do := l.abandon
-		if ownerOf(e.JobRun) == "" && !e.ended() {
+		if convert.OwnerOf(e.JobRun).UID == "" && !e.ended() {
 			do = l.await
 		}
 		if err := do(ctx, e); err != nil {
@@ -32,7 +32,7 @@ func (l forsaking) forsake(ctx context.Context) error {
 
 // abandon ends a Run whose Workspace is gone, and removes what carried it out.
 func (l forsaking) abandon(ctx context.Context, e *execution) error {
-	if err := l.gone(ctx, ownerOf(e.JobRun)); err != nil {
+	if err := l.gone(ctx, convert.OwnerOf(e.JobRun).UID); err != nil {
 		return err
 	}
 	if !e.ended() {

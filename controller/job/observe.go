@@ -109,23 +109,13 @@ func (l *look) observeRuns(ctx context.Context) error {
 			l.fail(fmt.Errorf("cannot read JobRun %s: %w", e.Name, err))
 			continue
 		}
-		if owner := ownerOf(e.JobRun); l.o == nil || owner != "" && owner != l.o.UID {
+		if owner := convert.OwnerOf(e.JobRun).UID; l.o == nil || owner != "" && owner != l.o.UID {
 			l.forsaken = append(l.forsaken, e)
 			continue
 		}
 		l.runs = append(l.runs, e)
 	}
 	return nil
-}
-
-// ownerOf returns the UID of the Workspace for which a Run was frozen; "" before that.
-func ownerOf(o *v1alpha1.JobRun) types.UID {
-	for _, owner := range o.OwnerReferences {
-		if owner.Kind == workspaceKind {
-			return owner.UID
-		}
-	}
-	return ""
 }
 
 // reach returns how far the Workspace and its Runs reach.

@@ -56,6 +56,7 @@ type bench struct {
 
 	chunks   chunk.Sink
 	contents keeper.ContentSource
+	secrets  *lent
 }
 
 func newBench(t *testing.T, script string) bench {
@@ -72,7 +73,7 @@ func (b bench) exchange() exchange.Folder { return exchange.Folder(b.path("excha
 
 // keeperWith returns a keeper of the bench.
 func (b bench) keeperWith(ledger keeper.Ledger, blobs keeper.Blobs, terminate <-chan struct{}) *keeper.Keeper {
-	return &keeper.Keeper{
+	k := &keeper.Keeper{
 		Ledger: ledger, Blobs: blobs, Exchange: b.exchange(), Claimant: keeper.Claimant{Run: "r", Attempt: 1, Place: "pod"},
 		Chunks: b.chunks, Content: b.contents,
 		Settings: keeper.Settings{
@@ -82,6 +83,10 @@ func (b bench) keeperWith(ledger keeper.Ledger, blobs keeper.Blobs, terminate <-
 		},
 		Clock: keeper.BootTime, Terminate: terminate,
 	}
+	if b.secrets != nil {
+		k.Secrets = b.secrets
+	}
+	return k
 }
 
 func beShim(b bench) int {

@@ -97,8 +97,10 @@ func (c *captures) final(ctx context.Context, process exchange.Ended) End {
 	c.pending.Wait()
 	r := c.run
 	e := End{Outcome: job.Failed, Base: r.hold.Generation, Process: process}
-	var problem error
-	e.Outputs, problem = outputs(r.Settings.State, r.Settings.Secrets)
+	problem := r.unknown
+	if problem == nil {
+		e.Outputs, problem = outputs(r.Settings.State, r.Settings.Secrets)
+	}
 	a, err := r.packStill(ctx, r.state(), orphanFactor*r.Settings.Limit)
 	if err != nil {
 		e.Message = errors.Join(err, problem).Error()

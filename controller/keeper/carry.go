@@ -96,7 +96,7 @@ func (c *cargo) all(ctx context.Context) bool {
 			failed = errors.Join(failed, err)
 		}
 	}
-	if c.run.Settings.Logs != "" {
+	if c.run.Settings.Logs != "" && c.run.unknown == nil {
 		left, err := c.files().Carry(ctx)
 		failed = errors.Join(failed, err)
 		c.leave(left)
@@ -120,7 +120,7 @@ func (c *cargo) end(ctx context.Context) bool {
 	for _, output := range c.outputs() {
 		err = errors.Join(err, output.End(ctx))
 	}
-	if c.run.Settings.Logs != "" {
+	if c.run.Settings.Logs != "" && c.run.unknown == nil {
 		err = errors.Join(err, c.files().End(ctx))
 	}
 	return c.done(err)

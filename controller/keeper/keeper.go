@@ -24,6 +24,8 @@ type Keeper struct {
 	Blobs  Blobs
 	// Content has that of runs that have one.
 	Content ContentSource
+	// Secrets has those of the run; nil for none, and where they are in their folder already.
+	Secrets SecretSource
 	// Chunks receives the output of the template; nil for none.
 	Chunks   chunk.Sink
 	Exchange exchange.Folder
@@ -93,10 +95,10 @@ func (k *Keeper) Run(ctx context.Context) error {
 		end()
 		<-ended
 	}()
-	if start == nil {
-		if err := run.prepare(ctx); err != nil {
-			return run.abandon(ctx, err)
-		}
+	if start != nil {
+		leasing{run}.resume(ctx)
+	} else if err := run.prepare(ctx); err != nil {
+		return run.abandon(ctx, err)
 	}
 	carried := make(chan struct{})
 	finish := make(chan bool, 1)

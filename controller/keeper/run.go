@@ -27,6 +27,8 @@ type run struct {
 	holder   Holder
 	captures captures
 	delay    delay
+	// unknown is why the secrets of a run that has some are not known; nil where they are.
+	unknown error
 
 	mutex sync.Mutex
 	// acknowledged is when the last renewal was sent that was acknowledged.
@@ -149,6 +151,9 @@ func (r *run) prepare(ctx context.Context) error {
 	}
 	if err := (laying{r}).lay(ctx); err != nil {
 		return fmt.Errorf("cannot copy the content of the template: %w", err)
+	}
+	if err := (leasing{r}).lease(ctx); err != nil {
+		return err
 	}
 	if r.hold.Parameters != "" {
 		file := filepath.Join(r.Settings.State, contract.ParametersFile)

@@ -104,11 +104,12 @@ var mayImport = map[string]string{
 	"controller/job/contents":        "controller/adapter/archive controller/adapter/blob domain/bundle",
 	"controller/job/evidence":        "controller/adapter/archive/state controller/adapter/blob controller/api/job/v1alpha1 controller/job/contents domain/job/workspace github.com/golang/glog",
 	"controller/job/logs":            "controller/adapter/blob domain/job/log",
-	"controller/job/agent":           "controller/api/node controller/job/executor domain/job domain/job/conformance domain/job/node domain/job/run domain/job/tooltype domain/retry github.com/golang/glog " + wire,
+	"controller/job/agent":           "controller/adapter/envelope controller/api/node controller/job/executor domain/job domain/job/conformance domain/job/node domain/job/run domain/job/tooltype domain/retry github.com/golang/glog " + wire,
 	"controller/job/node":            "controller/adapter/certificate controller/api/node controller/api/runner controller/job/executor controller/job/serve domain/job/node domain/job/run domain/job/workspace github.com/golang/glog " + wire,
 	"controller/job/people":          "controller/adapter/archive controller/adapter/archive/state controller/adapter/blob controller/api/convert/job controller/api/job/v1alpha1 controller/api/people controller/job/contents controller/job/evidence controller/job/logs controller/job/serve domain/bundle domain/job domain/job/contract domain/job/log domain/job/node domain/job/retention domain/job/workspace domain/spelling github.com/golang/glog k8s.io/apimachinery/pkg/apis/meta/v1 k8s.io/apimachinery/pkg/types",
 	"controller/job/selftest":        "controller/adapter/archive/state controller/adapter/blob controller/job/executor controller/keeper controller/keeper/chunk controller/keeper/exchange domain/job domain/job/conformance domain/job/contract domain/job/log domain/job/run github.com/golang/glog",
-	"controller/job/serve":           "controller/adapter/blob controller/api/runner controller/job/contents controller/job/evidence domain/job domain/job/contract domain/job/log domain/job/workspace github.com/golang/glog",
+	"controller/job/serve":           "controller/adapter/blob controller/adapter/envelope controller/api/runner controller/job/contents controller/job/evidence domain/job domain/job/contract domain/job/log domain/job/run domain/job/workspace github.com/golang/glog",
+	"controller/job/executor/offer":  "controller/api/node controller/job/executor domain/job domain/job/run domain/job/tooltype",
 	"controller/keeper":              "controller/adapter/archive controller/adapter/archive/state controller/adapter/blob controller/job/logs controller/keeper/backend controller/keeper/chunk controller/keeper/exchange controller/keeper/redaction domain/bundle domain/job domain/job/contract domain/job/log domain/retry github.com/golang/glog golang.org/x/sys/unix",
 	"controller/keeper/backend":      "domain/job/contract",
 	"controller/keeper/chunk":        "controller/keeper/exchange controller/keeper/redaction domain/job/log",
@@ -170,6 +171,7 @@ var mayImport = map[string]string{
 	"controller/adapter/kube/views":        "domain controller/api controller/adapter/kube/object github.com/golang/glog " + kubeClient,
 	"controller/adapter/policy":            "domain/bundle domain/health github.com/google/cel-go sigs.k8s.io/yaml",
 	"controller/adapter/kubejob":           "controller/api/job/v1alpha1 controller/job/executor domain/job/contract domain/job/run " + kubeTypes + " sigs.k8s.io/controller-runtime/pkg/client",
+	"controller/adapter/envelope":          "",
 	"controller/adapter/dockerjob":         "controller/job/executor controller/keeper/exchange domain/job/contract domain/job/run domain/retry github.com/golang/glog github.com/containerd/errdefs github.com/moby/moby",
 	// It is the ledger and the stores of a keeper, in the keeper's words.
 	"controller/adapter/jobprocess": "controller/job/executor controller/keeper/exchange domain/job/contract domain/job/run github.com/golang/glog",
@@ -193,7 +195,7 @@ var mayImport = map[string]string{
 
 	"cmd/*":              "domain webhook controller " + kubeClient + " " + watched + " github.com/go-logr/glogr github.com/spf13/cobra",
 	"cmd/orcon":          "domain deployment controller/api/convert controller/api/v1alpha1 controller/api/bundle/v1alpha1 controller/api/fleet/v1alpha1 controller/api/job/v1alpha1 controller/api/people controller/adapter/archive controller/adapter/certificate/revocation controller/adapter/cluster controller/adapter/crdify controller/adapter/git controller/adapter/kube/history controller/adapter/kube/installation controller/adapter/kube/interfaces controller/adapter/kube/object controller/adapter/kube/removal controller/adapter/kube/templates controller/adapter/oci controller/adapter/policy controller/bundle controller/content controller/content/render controller/job/build github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term gopkg.in/yaml.v3 k8s.io/api/authentication/v1 k8s.io/apimachinery k8s.io/client-go/rest k8s.io/client-go/tools/clientcmd sigs.k8s.io/controller-runtime/pkg/client sigs.k8s.io/controller-runtime/pkg/log sigs.k8s.io/yaml",
-	"cmd/job-runner":     "controller/adapter/archive/state controller/adapter/dockerjob controller/adapter/jobsapi controller/job/agent controller/job/executor controller/job/selftest controller/keeper domain/job/conformance domain/job/contract domain/job/node domain/retry domain/spelling github.com/golang/glog github.com/moby/moby/client",
+	"cmd/job-runner":     "controller/adapter/archive/state controller/adapter/dockerjob controller/adapter/jobsapi controller/job/agent controller/job/executor controller/job/selftest controller/keeper domain/job/conformance domain/job/contract domain/job/node domain/retry domain/spelling github.com/golang/glog github.com/moby/moby/client golang.org/x/sys/unix",
 	"cmd/relation-agent": "domain controller/agent controller/adapter/bindings controller/adapter/process controller/adapter/spool controller/adapter/stream github.com/golang/glog",
 
 	// Only embedded: orcon installs what lies there.

@@ -60,7 +60,7 @@ func beside(user int, prepare func(folder string) error) (code int, err error) {
 	sweep(os.Getpid())
 	own := own(os.Getpid())
 	audit := filepath.Join(own, "audit")
-	err = errors.Join(os.Chmod(folder, 0o711), os.MkdirAll(audit, 0o700), os.Chown(own, user, user), os.Chown(audit, user, user), prepare(folder))
+	err = errors.Join(chooseRegistry(), os.Chmod(folder, 0o711), os.MkdirAll(audit, 0o700), os.Chown(own, user, user), os.Chown(audit, user, user), prepare(folder))
 	if err != nil {
 		return 1, err
 	}

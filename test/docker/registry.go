@@ -1,12 +1,13 @@
 package docker
 
 import (
-	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log" //nolint:depguard // the registry wants one
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,37 +19,56 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
-// RegistryHost is the address at which the engine reaches the registry of the tests.
-const RegistryHost = "127.0.0.1:5000"
+// variableRegistry has the address of the registry of the tests: the same for the engine, in its network, and for programs.
+const variableRegistry = "ORCON_TEST_REGISTRY"
+
+// RegistryHost returns the address at which engine and programs reach the registry of the tests.
+func RegistryHost() string { return os.Getenv(variableRegistry) }
+
+// registryPort returns the port of the registry.
+func registryPort() string {
+	_, port, _ := net.SplitHostPort(RegistryHost()) // it was chosen here
+	return port
+}
+
+// chooseRegistry chooses the address of the registry.
+func chooseRegistry() error {
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	return errors.Join(os.Setenv(variableRegistry, free.Addr().String()), free.Close())
+}
 
 // Push serves a registry until the test ends, with the images of files, and returns their names by their digests.
-func Push(t *testing.T, files ...string) (images []string) {
+func Push(t *testing.T, files ...string) (names []string) {
 	t.Helper()
 	server := &http.Server{Handler: registry.New(registry.Logger(log.New(io.Discard, "", 0))), ReadHeaderTimeout: time.Minute}
-	listener := listen(t, registryPort)
-	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(func() { _ = server.Close() })
-	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "unix", listener.Addr().String())
-	}}
+	here, err := net.Listen("tcp", RegistryHost())
+	if err != nil {
+		t.Fatal("cannot serve a registry:", err)
+	}
+	for _, listener := range []net.Listener{here, listen(t, registryPort())} {
+		go func() { _ = server.Serve(listener) }()
+	}
 	for _, file := range files {
 		image, err := tarball.ImageFromPath(file, nil)
 		if err != nil {
 			t.Fatal("cannot read the image:", err)
 		}
-		repository := RegistryHost + "/" + strings.TrimSuffix(filepath.Base(file), ".tar")
-		reference, err := name.ParseReference(repository+":dev", name.Insecure)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := remote.Write(reference, image, remote.WithTransport(transport)); err != nil {
-			t.Fatal("cannot push the image:", err)
-		}
 		digest, err := image.Digest()
 		if err != nil {
 			t.Fatal(err)
 		}
-		images = append(images, fmt.Sprintf("%s@%s", repository, digest))
+		at, err := name.NewDigest(fmt.Sprintf("%s/%s@%s", RegistryHost(), strings.TrimSuffix(filepath.Base(file), ".tar"), digest))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := remote.Write(at, image); err != nil {
+			t.Fatal("cannot push the image:", err)
+		}
+		names = append(names, at.String())
 	}
-	return images
+	return names
 }

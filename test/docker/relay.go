@@ -11,11 +11,11 @@ import (
 // variableRelay has this program forward connections from the engine's network to sockets of the folder that it names.
 const variableRelay = "ORCON_TEST_RELAY"
 
-// The ports of the engine's network at which tests serve. Containers reach them at Gateway, the engine at 127.0.0.1.
+// ServicePort is a port of the engine's network at which tests serve. Containers reach it at Gateway, the engine at
+// 127.0.0.1.
 const (
-	registryPort = "5000"
-	ServicePort  = "9443"
-	Gateway      = "172.17.0.1"
+	ServicePort = "9443"
+	Gateway     = "172.17.0.1"
 )
 
 // socketOf returns the file at which tests serve a port. Sockets of files are in no network.
@@ -24,7 +24,7 @@ func socketOf(folder, port string) string { return filepath.Join(folder, port+".
 // relay forwards connections until one of its listeners fails.
 func relay(folder string) error {
 	failed := make(chan error)
-	for _, port := range []string{registryPort, ServicePort} {
+	for _, port := range []string{registryPort(), ServicePort} {
 		listener, err := net.Listen("tcp", ":"+port)
 		if err != nil {
 			return err

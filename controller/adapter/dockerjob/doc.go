@@ -2,7 +2,9 @@
 // and 16). Each attempt has one container, whose first process is the shim of job-runner, and a folder:
 //
 //	attempt.json   the intent: it is there before the engine is called
-//	exchange state logs work home temporary   the mounts of the container; scratch is the keeper's
+//	exchange state logs home temporary        mounts of the container; scratch is the keeper's
+//	content                                   what another container has copied from the image: /work and its users
+//	secrets                                   a link to a folder in memory, which goes when the attempt is over
 //	over           neither process nor keeper is left
 //	removed        container and folder go when it is over
 //

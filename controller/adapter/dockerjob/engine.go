@@ -19,8 +19,9 @@ import (
 type Settings struct {
 	// Client calls the engine.
 	Client *client.Client
-	// Folder holds the folders of the attempts, Program is job-runner: both by their paths on the engine's machine.
-	Folder, Program string
+	// Folder holds the folders of the attempts, Program is job-runner, Secrets is a folder in memory for secrets ("" where
+	// no attempt has some): all by their paths on the engine's machine.
+	Folder, Program, Secrets string
 	// Node is the name by which attempts are claimed.
 	Node   string
 	Limits Limits
@@ -106,12 +107,18 @@ func (e *Engine) begin(f Mounts, a executor.Attempt) {
 	e.running.Go(func() { t.carry(e.context) })
 }
 
+// errNoMemory is the error of a machine that has no place for secrets.
+var errNoMemory = errors.New("it has secrets, and there is no folder in memory for them: set Secrets to an absolute path")
+
 // Start implements executor.Executor. The image is pulled, and the container made, in the background.
 func (e *Engine) Start(_ context.Context, a executor.Attempt) error {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
 	f := e.folder(a.Name)
-	if err := f.begin(a); err != nil {
+	if len(a.Input.Secrets) > 0 && !filepath.IsAbs(e.Secrets) {
+		return cannot("start", a.Name, errNoMemory)
+	}
+	if err := f.begin(a, e.Secrets); err != nil {
 		return cannot("start", a.Name, err)
 	}
 	e.begin(f, a)

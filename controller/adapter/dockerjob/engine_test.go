@@ -49,7 +49,7 @@ func folder(t *testing.T) string {
 func open(t *testing.T, c *client.Client, path string, keep func(context.Context, executor.Attempt, Mounts, <-chan struct{}) error) *Engine {
 	t.Helper()
 	ctx, end := context.WithCancel(t.Context())
-	e, err := Open(ctx, Settings{Client: c, Folder: path, Program: "/bin/job-runner", Node: "n1", Limits: DefaultLimits(), Keep: keep})
+	e, err := Open(ctx, Settings{Client: c, Folder: path, Program: "/bin/job-runner", Secrets: filepath.Join(path, "memory"), Node: "n1", Limits: DefaultLimits(), Keep: keep})
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		end()
@@ -94,6 +94,8 @@ func TestLife(t *testing.T) {
 		return s == executor.Sight{Pod: run.Pod{Made: true, Where: "n1"}, Claimant: "n1"}
 	})
 	assert.Empty(t, fake.pulled)
+	assert.Equal(t, []string{"example.org/a:1"}, fake.copied, "once, in a container that is gone")
+	assert.Len(t, fake.containers, 1)
 	for range 2 {
 		require.NoError(t, e.Remove(t.Context(), attempt().Name))
 	}
@@ -109,8 +111,9 @@ func TestLife(t *testing.T) {
 func TestAdopts(t *testing.T) {
 	fake, c := newFake(t, "example.org/a:1")
 	path := folder(t)
-	require.NoError(t, Mounts(filepath.Join(path, "u1.2")).begin(attempt()))
+	require.NoError(t, Mounts(filepath.Join(path, "u1.2")).begin(attempt(), "/none"))
 	require.NoError(t, os.Mkdir(filepath.Join(path, "u2.1"), 0o700), "an intent that was not stored")
+	fake.containers[nameOfImage(attempt().Name)] = &fakeContainer{labels: map[string]string{labelUID: "u1"}, ended: make(chan struct{})}
 	kept := make(chan executor.Attempt, 1)
 	e := open(t, c, path, func(ctx context.Context, a executor.Attempt, f Mounts, terminate <-chan struct{}) error {
 		kept <- a
@@ -133,7 +136,7 @@ func TestStartsOnce(t *testing.T) {
 	fake, c := newFake(t, "example.org/a:1")
 	path := folder(t)
 	f := Mounts(filepath.Join(path, "u1.2"))
-	require.NoError(t, f.begin(attempt()))
+	require.NoError(t, f.begin(attempt(), "/none"))
 	require.NoError(t, f.Exchange().WriteStart(exchange.Start{}))
 	ended := make(chan *exchange.Ended, 1)
 	e := open(t, c, path, func(ctx context.Context, _ executor.Attempt, f Mounts, _ <-chan struct{}) error {
@@ -163,6 +166,9 @@ func TestObstacles(t *testing.T) {
 	}{
 		"Image":  {image: "none.example/a:1", want: "the engine cannot pull image none.example/a:1: "},
 		"Runner": {want: "the engine cannot start its container: Error response from daemon: no such program", prepare: func(e *fakeEngine) { e.broken = "no such program" }},
+		"Content": {want: "the engine cannot unpack image example.org/a:1: it ended with exit code 67: cannot read /work/a", prepare: func(e *fakeEngine) {
+			e.unreadable = "cannot read /work/a"
+		}},
 		"Foreign": {want: "its container orcon-u1-2 belongs to something else: remove that", prepare: func(e *fakeEngine) {
 			e.containers[container2] = &fakeContainer{ended: make(chan struct{})}
 		}},
@@ -243,6 +249,34 @@ func set(all map[string]any) map[string]any {
 	return all
 }
 
+// JOBS.md J14: the folder of secrets is in memory while an attempt with secrets is carried out, also when the machine has
+// restarted meanwhile, and is gone when it is over.
+func TestSecrets(t *testing.T) {
+	fake, c := newFake(t, "example.org/a:1")
+	path := folder(t)
+	a := attempt()
+	a.Input.Secrets = []run.SecretFile{{Name: "password"}}
+	require.NoError(t, Mounts(filepath.Join(path, "u1.2")).begin(a, filepath.Join(path, "memory")), "an agent that was killed")
+	memory := filepath.Join(path, "memory", "u1.2")
+	e := open(t, c, path, func(ctx context.Context, a executor.Attempt, f Mounts, terminate <-chan struct{}) error {
+		assert.NoError(t, os.WriteFile(filepath.Join(f.Secrets(), "password"), []byte("s3cret"), 0o400))
+		return waits(ctx, a, f, terminate)
+	})
+	require.Eventually(t, func() bool {
+		_, err := os.Stat(filepath.Join(memory, "password"))
+		return err == nil
+	}, time.Minute, 5*time.Millisecond)
+	mounts, err := json.Marshal(fake.containers[container2].body["HostConfig"])
+	require.NoError(t, err)
+	assert.Contains(t, string(mounts), `{"ReadOnly":true,"Source":"`+path+`/u1.2/secrets","Target":"/run/orcon/secrets","Type":"bind"}`)
+	require.NoError(t, e.Remove(t.Context(), a.Name))
+	fake.end(container2)
+	sees(t, e, gone)
+	assert.NoDirExists(t, memory)
+	e.Secrets = ""
+	require.ErrorContains(t, e.Start(t.Context(), a), "there is no folder in memory for them")
+}
+
 // Settings that cannot work are refused, with the cure.
 func TestOpenRefuses(t *testing.T) {
 	_, c := newFake(t)
@@ -263,7 +297,7 @@ func TestOpenRefuses(t *testing.T) {
 // What a template has forbidden itself to enter is removed too.
 func TestRemove(t *testing.T) {
 	f := Mounts(filepath.Join(folder(t), "u1.2"))
-	require.NoError(t, f.begin(attempt()))
+	require.NoError(t, f.begin(attempt(), "/none"))
 	require.NoError(t, os.MkdirAll(filepath.Join(f.State(), "closed", "below"), 0o700))
 	require.NoError(t, os.Chmod(filepath.Join(f.State(), "closed"), 0))
 	require.NoError(t, f.remove())

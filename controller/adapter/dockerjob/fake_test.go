@@ -2,6 +2,7 @@ package dockerjob
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -10,6 +11,8 @@ import (
 
 	"github.com/moby/moby/client"
 	"github.com/stretchr/testify/require"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
 )
 
 // fakeContainer is a container of a fakeEngine.
@@ -28,7 +31,11 @@ type fakeEngine struct {
 	containers map[string]*fakeContainer
 	// broken is what each start of a container answers.
 	broken string
-	pulled []string
+	// unreadable is what each container that copies from an image logs before it fails; "" for one that succeeds.
+	unreadable string
+	pulled     []string
+	// copied are the images that were copied from.
+	copied []string
 }
 
 // newFake returns an engine that has an image, and a client of it.
@@ -49,6 +56,7 @@ func newFake(t *testing.T, images ...string) (*fakeEngine, *client.Client) {
 	mux.HandleFunc("GET /v1.41/containers/{name}/json", e.inspect)
 	mux.HandleFunc("POST /v1.41/containers/{name}/start", e.start)
 	mux.HandleFunc("POST /v1.41/containers/{name}/wait", e.wait)
+	mux.HandleFunc("GET /v1.41/containers/{name}/logs", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(e.unreadable + "\r\n")) })
 	mux.HandleFunc("POST /v1.41/containers/{name}/kill", e.kill)
 	mux.HandleFunc("DELETE /v1.41/containers/{name}", e.remove)
 	s := httptest.NewServer(mux)
@@ -135,19 +143,31 @@ func (e *fakeEngine) inspect(w http.ResponseWriter, r *http.Request) {
 }
 
 func (e *fakeEngine) start(w http.ResponseWriter, r *http.Request) {
-	e.of(w, r, func(_ string, c *fakeContainer) {
-		if e.broken != "" {
+	e.of(w, r, func(name string, c *fakeContainer) {
+		copies := strings.HasSuffix(name, "-image")
+		if e.broken != "" && !copies {
 			refuse(w, http.StatusInternalServerError, e.broken)
 			return
 		}
 		c.running, c.starts = true, c.starts+1
+		if copies {
+			image, _ := c.body["Image"].(string)
+			e.copied = append(e.copied, image)
+			c.end()
+		}
 		w.WriteHeader(http.StatusNoContent)
 	})
 }
 
 func (e *fakeEngine) wait(w http.ResponseWriter, r *http.Request) {
 	var ended chan struct{}
-	e.of(w, r, func(_ string, c *fakeContainer) { ended = c.ended })
+	code := 0
+	e.of(w, r, func(name string, c *fakeContainer) {
+		ended = c.ended
+		if e.unreadable != "" && strings.HasSuffix(name, "-image") {
+			code = contract.Misused
+		}
+	})
 	if ended == nil {
 		return
 	}
@@ -155,7 +175,7 @@ func (e *fakeEngine) wait(w http.ResponseWriter, r *http.Request) {
 	_ = http.NewResponseController(w).Flush()
 	select {
 	case <-ended:
-		_, _ = w.Write([]byte(`{"StatusCode":0}`))
+		_, _ = fmt.Fprintf(w, `{"StatusCode":%d}`, code)
 	case <-r.Context().Done():
 	}
 }

@@ -19,13 +19,21 @@ const (
 	exchangeName  = "exchange"
 	stateName     = "state"
 	logsName      = "logs"
-	workName      = "work"
+	contentName   = "content"
+	secretsName   = "secrets"
 	homeName      = "home"
 	temporaryName = "temporary"
 	scratchName   = "scratch"
 	attemptName   = "attempt.json"
 	overName      = "over"
 	removedName   = "removed"
+)
+
+// What the image leaves in the folder of its content.
+const (
+	workName   = contentName + "/work"
+	passwdName = contentName + "/passwd"
+	groupName  = contentName + "/group"
 )
 
 func (f Mounts) path(name string) string { return filepath.Join(string(f), name) }
@@ -39,6 +47,13 @@ func (f Mounts) State() string { return f.path(stateName) }
 // Logs returns the folder of the template's log files.
 func (f Mounts) Logs() string { return f.path(logsName) }
 
+// Work returns the working directory of the template.
+func (f Mounts) Work() string { return f.path(workName) }
+
+// Secrets returns the folder of the template's secrets: a link to one in memory, which is there while the attempt is carried
+// out and has some.
+func (f Mounts) Secrets() string { return f.path(secretsName) }
+
 // Scratch returns a folder of the keeper's own.
 func (f Mounts) Scratch() string { return f.path(scratchName) }
 
@@ -48,18 +63,22 @@ func (f Mounts) there(name string) bool {
 	return err == nil
 }
 
-// begin makes the folder of an attempt, whose intent comes last. It changes nothing if that is there.
-func (f Mounts) begin(a executor.Attempt) error {
+// begin makes the folder of an attempt, whose intent comes last. It changes nothing if that is there. Memory is the folder for
+// secrets of all attempts.
+func (f Mounts) begin(a executor.Attempt, memory string) error {
 	if f.there(attemptName) {
 		return nil
 	}
-	for _, name := range []string{exchangeName, stateName, logsName, workName, homeName, temporaryName, scratchName} {
+	for _, name := range []string{exchangeName, stateName, logsName, contentName, homeName, temporaryName, scratchName} {
 		if err := os.MkdirAll(f.path(name), 0o700); err != nil {
 			return err
 		}
 	}
 	text, err := json.Marshal(a)
-	if err != nil {
+	if err == nil && len(a.Input.Secrets) > 0 {
+		err = os.Symlink(filepath.Join(memory, filepath.Base(string(f))), f.Secrets())
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	return f.write(attemptName, text)

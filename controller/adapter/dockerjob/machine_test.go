@@ -31,7 +31,7 @@ func TestImport(t *testing.T) {
 func TestClear(t *testing.T) {
 	fake, c := newFake(t, "example.org/a:1")
 	path := folder(t)
-	require.NoError(t, Mounts(filepath.Join(path, "u1.2")).begin(attempt()))
+	require.NoError(t, Mounts(filepath.Join(path, "u1.2")).begin(attempt(), "/none"))
 	e := open(t, c, path, waits)
 	require.Eventually(t, func() bool { return fake.starts() == 1 }, time.Minute, 5*time.Millisecond)
 	state, shared := e.Folders(attempt().Name)
@@ -47,7 +47,7 @@ func TestClear(t *testing.T) {
 // What a run has left goes when it waits for the controller in another form, also what a template has closed.
 func TestMountsClear(t *testing.T) {
 	f := Mounts(filepath.Join(folder(t), "u1.2"))
-	require.NoError(t, f.begin(attempt()))
+	require.NoError(t, f.begin(attempt(), "/none"))
 	closed := filepath.Join(f.State(), "closed")
 	require.NoError(t, os.MkdirAll(filepath.Join(closed, "in"), 0o700))
 	require.NoError(t, os.Chmod(closed, 0o100))

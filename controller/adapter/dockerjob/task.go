@@ -45,7 +45,12 @@ func (t *task) carry(ctx context.Context) {
 			t.repeat(ctx, nil, "keep", t.keep)
 			t.repeat(ctx, nil, "end", t.end)
 		}
-		t.repeat(ctx, nil, "end", func(context.Context) error { return t.folder.mark(overName) })
+		t.repeat(ctx, nil, "end", func(context.Context) error {
+			if err := wipe(t.folder); err != nil {
+				return err
+			}
+			return t.folder.mark(overName)
+		})
 	}
 	select {
 	case <-ctx.Done():
@@ -98,11 +103,14 @@ func (t *task) obstacle() string {
 // start makes and starts the container. One whose keeper let the program start is never started again: time has passed
 // since the claim (JOBS-DESIGN.md 3).
 func (t *task) start(ctx context.Context) error {
+	if err := lease(t.folder); err != nil {
+		return err
+	}
 	let, err := t.folder.Exchange().ReadStart()
 	if err != nil || let != nil {
 		return err
 	}
-	running, err := t.running(ctx)
+	running, err := t.running(ctx, name(t.attempt.Name))
 	if errdefs.IsNotFound(err) {
 		err = t.create(ctx)
 	}
@@ -118,41 +126,28 @@ func (t *task) start(ctx context.Context) error {
 // errForeign is the error of a container that is another's.
 var errForeign = errors.New("belongs to something else")
 
-// running reports whether the container runs. One of its name that is another's is an error.
-func (t *task) running(ctx context.Context) (bool, error) {
-	found, err := t.engine.Client.ContainerInspect(ctx, name(t.attempt.Name), client.ContainerInspectOptions{})
+// running reports whether a container runs. One of its name that is another's is an error.
+func (t *task) running(ctx context.Context, name string) (bool, error) {
+	found, err := t.engine.Client.ContainerInspect(ctx, name, client.ContainerInspectOptions{})
 	if err != nil {
 		return false, err
 	}
 	c := found.Container
 	if c.Config == nil || c.State == nil || c.Config.Labels[labelUID] != t.attempt.UID {
-		return false, fmt.Errorf("its container %s %w: remove that", name(t.attempt.Name), errForeign)
+		return false, fmt.Errorf("its container %s %w: remove that", name, errForeign)
 	}
 	return c.State.Running, nil
 }
 
-// create makes the container, and pulls its image if the engine does not have it.
+// create makes the container, of an image whose content is in the folder.
 func (t *task) create(ctx context.Context) error {
-	c, image := t.engine.Client, t.attempt.Input.Image
-	_, err := c.ImageInspect(ctx, image)
-	if errdefs.IsNotFound(err) {
-		err = pull(ctx, c, image)
+	if err := (copying{t}).unpack(ctx); err != nil {
+		return err
 	}
-	if err != nil {
-		return fmt.Errorf("the engine cannot pull image %s: %w", image, err)
-	}
-	if _, err = c.ContainerCreate(ctx, build(t.attempt, t.folder, t.engine.Program, t.engine.Limits)); err != nil {
+	if _, err := t.engine.Client.ContainerCreate(ctx, build(t.attempt, t.folder, t.engine.Program, t.engine.Limits)); err != nil {
 		return fmt.Errorf("the engine cannot make its container: %w", err)
 	}
 	return nil
-}
-
-func pull(ctx context.Context, c *client.Client, image string) error {
-	answer, err := c.ImagePull(ctx, image, client.ImagePullOptions{})
-	if err != nil {
-		return err
-	}
-	return answer.Wait(ctx)
 }
 
 // errNoOutcome is the error of a keeper that ended too early.
@@ -228,17 +223,23 @@ func (t *task) end(ctx context.Context) error {
 	return t.wait(ctx)
 }
 
-// remove removes container and folder. A container of its name that is another's stays.
+// remove removes containers and folder. A container of its name that is another's stays.
 func (t *task) remove(ctx context.Context) error {
-	_, err := t.running(ctx)
-	if err == nil {
-		options := client.ContainerRemoveOptions{Force: true, RemoveVolumes: true}
-		_, err = t.engine.Client.ContainerRemove(ctx, name(t.attempt.Name), options)
-	}
-	if ended(err) != nil && !errors.Is(err, errForeign) {
-		return err
+	for _, one := range []string{name(t.attempt.Name), nameOfImage(t.attempt.Name)} {
+		if err := t.discard(ctx, one); err != nil && !errors.Is(err, errForeign) {
+			return err
+		}
 	}
 	return t.folder.remove()
+}
+
+// discard removes a container, if it is there.
+func (t *task) discard(ctx context.Context, name string) error {
+	_, err := t.running(ctx, name)
+	if err == nil {
+		_, err = t.engine.Client.ContainerRemove(ctx, name, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
+	}
+	return ended(err)
 }
 
 // ended returns no error for a container that does not exist.

@@ -194,8 +194,8 @@ func TestKeeperArguments(t *testing.T) {
 	b.eventually(func() bool { return b.sight().Over }, "it ends")
 	args := b.read("keeper.log")
 	for _, pair := range [][2]string{
-		{"--run", "u1"}, {"--attempt", "1"}, {"--place", "process-u1-1"}, {"--address", "http://127.0.0.1:1"}, {"--limit", "5"},
-		{"--checkpoint", "1s"}, {"--exclude", ".terraform"}, {"--exclude", "*.tmp"}, {"--exclude", "b"},
+		{"--run", "u1"}, {"--attempt", "1"}, {"--place", "process-u1-1"}, {"--address", "http://127.0.0.1:1"},
+		{"--limit=5", "--checkpoint=1s"}, {"--exclude=.terraform", "--exclude=*.tmp"}, {"--exclude", "b"},
 		{"--state", b.of(b.at.Name).path("state")}, {"--token", b.of(b.at.Name).path("token")},
 	} {
 		assert.Contains(t, args, strings.Join(pair[:], " "))

@@ -40,16 +40,7 @@ func (m *Machine) startKeeper(a attempt, at executor.Attempt) error {
 		"--token", a.path(tokenName), "--exchange", a.path(exchangeName), "--state", a.path(stateName), "--scratch", a.path(scratchName),
 		"--logs", a.path(logsName), "--work", a.path(workName),
 	}
-	if at.Settings.Limit > 0 {
-		args = append(args, "--limit", strconv.FormatInt(at.Settings.Limit, 10))
-	}
-	if at.Settings.Checkpoint > 0 {
-		args = append(args, "--checkpoint", at.Settings.Checkpoint.String())
-	}
-	for _, pattern := range at.Input.Exclude {
-		args = append(args, "--exclude", pattern)
-	}
-	return m.start(a, keeperProcess, append(args, m.Keeper...), os.Environ(), lock)
+	return m.start(a, keeperProcess, slices.Concat(args, at.KeeperArguments(), m.Keeper), os.Environ(), lock)
 }
 
 // startShim starts the shim unless it lives.
@@ -57,14 +48,8 @@ func (m *Machine) startShim(a attempt, at executor.Attempt) error {
 	if alive, err := a.exchange().Shim().Alive(); alive || err != nil {
 		return err
 	}
-	args := []string{
-		"--exchange", a.path(exchangeName), "--work", a.path(workName), "--state", a.path(stateName), "--grace", at.Timing.Grace.String(),
-		"--hold", at.Hold.String(),
-	}
-	for _, pattern := range at.Input.Rescue {
-		args = append(args, "--rescue", pattern)
-	}
-	args = append(append(append(args, "--"), at.Input.Entrypoint...), at.Input.Args...)
+	args := []string{"--exchange", a.path(exchangeName), "--work", a.path(workName), "--state", a.path(stateName)}
+	args = slices.Concat(args, at.ShimArguments(), []string{"--"}, at.Input.Entrypoint, at.Input.Args)
 	return m.start(a, shimProcess, args, environment(a, at), nil)
 }
 

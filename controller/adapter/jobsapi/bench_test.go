@@ -40,7 +40,7 @@ func newBench(t testing.TB) *bench {
 	require.NoError(t, err)
 	b := &bench{World: &servetest.World{}, folder: folder, die: func() bool { return false }}
 	b.api = serve.API{
-		Workspaces: b.Workspaces(), Runs: b.Runs(), Renewals: b.World, Callers: b.World, Store: store, Clock: time.Now,
+		Workspaces: b.Workspaces(), Runs: b.Runs(), Renewals: b.World, Callers: b.World, Store: store, Clock: time.Now, Secrets: vault{},
 		Limits: serve.Limits{Blob: 1 << 20, State: 1 << 20, Uploads: 4, Folder: folder},
 	}
 	b.server = httptest.NewServer(servetest.Mortal(b.api, func() bool { return b.die() }).Handler())

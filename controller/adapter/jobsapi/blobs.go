@@ -41,6 +41,19 @@ func (c *Client) Content(ctx context.Context) (io.ReadCloser, error) {
 	return in, nil
 }
 
+// maxSecrets is how long sealed secrets may be, in bytes: a run has 32 of 1 MiB at most, which are longer in base64.
+const maxSecrets = 64 << 20
+
+// Secrets returns the secrets of the run, sealed for the key of a node.
+func (c *Client) Secrets(ctx context.Context) ([]byte, error) {
+	in, err := c.send(ctx, http.MethodGet, "secrets", http.NoBody, func(*http.Request) {})
+	if err != nil {
+		return nil, fmt.Errorf("cannot receive the secrets: %w", err)
+	}
+	defer in.Close() //nolint:errcheck // it is only read
+	return io.ReadAll(io.LimitReader(in, maxSecrets))
+}
+
 // Below implements keeper.Blobs.
 func (c *Client) Below(ctx context.Context, workspace string, fence int64, prefix string) ([]blob.Info, error) {
 	in, err := c.send(ctx, http.MethodGet, fmt.Sprintf("blobs/%d", fence), http.NoBody, func(*http.Request) {})

@@ -1,6 +1,11 @@
 package jobsapi_test
 
 import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +19,7 @@ import (
 
 	tarball "gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/archive"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/envelope"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/contents"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/serve"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper"
@@ -21,6 +27,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/exchange"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
 )
 
@@ -47,6 +54,33 @@ func TestContent(t *testing.T) {
 	require.ErrorIs(t, err, blob.ErrNotFound, "its image has it")
 }
 
+// vault has one value.
+type vault struct{}
+
+// Read implements serve.SecretSource.
+func (vault) Read(_ context.Context, _ string, files []run.SecretFile) (map[string][]byte, error) {
+	return map[string][]byte{files[0].Name: bytes.Repeat([]byte("x"), 6<<20)}, nil
+}
+
+// JOBS.md J14: a node gets the secrets of a run that it has claimed, sealed, also large ones; before the claim it starts nothing.
+func TestSecrets(t *testing.T) {
+	b := newBench(t)
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	c := b.client(t, "r", "p")
+	caller := serve.Caller{Workspace: "w", Run: workspace.Run{UID: "r", Name: "r"}, Claimant: workspace.Claimant{ID: "p", Where: "p"}, Key: key.Public()}
+	b.Add("p", caller, serve.Run{Secrets: []run.SecretFile{{Name: "a"}}})
+	_, err = c.Secrets(t.Context())
+	require.ErrorIs(t, err, keeper.ErrStale)
+	_, err = c.Claim(t.Context(), keeper.Claimant{Run: "r", Attempt: 1, Place: "p"})
+	require.NoError(t, err)
+	sealed, err := c.Secrets(t.Context())
+	require.NoError(t, err)
+	text, err := envelope.Open(key, "r", sealed)
+	require.NoError(t, err)
+	assert.Greater(t, len(text), 8<<20)
+}
+
 // JOBS.md J3 and J10: a run over HTTP, and the next one begins from what it left.
 func TestRun(t *testing.T) {
 	b := newBench(t)
@@ -55,8 +89,8 @@ func TestRun(t *testing.T) {
 	h, err := c.Claim(ctx, keeper.Claimant{Run: "r", Attempt: 1, Place: "p"})
 	require.NoError(t, err)
 	assert.Equal(t, keeper.Hold{
-		Workspace: "w", Fence: 1, Parameters: `{"a":1}`, Environment: []string{"ORCON_GENERATION=0"}, Exclusive: true, Lost: time.Minute,
-		Grace: 2 * time.Minute,
+		Workspace: "w", Fence: 1, Parameters: `{"a":1}`, Environment: []string{"ORCON_GENERATION=0"}, Exclusive: true,
+		Lost: time.Minute, Grace: 2 * time.Minute,
 	}, h)
 	holder := keeper.Holder{Claimant: keeper.Claimant{Run: "r", Attempt: 1, Place: "p"}, Fence: 1}
 	for range 2 {

@@ -143,15 +143,6 @@ func keeper(a executor.Attempt, r Runner) corev1.Container {
 		option("token", folderIdentity+"/token"), option("trust", folderTrust+"/"+fileTrust), option("exchange", folderExchange),
 		option("state", contract.State), option("scratch", folderScratch), option("backend", backend),
 	}
-	if a.Settings.Limit > 0 {
-		command = append(command, option("limit", a.Settings.Limit))
-	}
-	if a.Settings.Checkpoint > 0 {
-		command = append(command, option("checkpoint", a.Settings.Checkpoint))
-	}
-	for _, pattern := range a.Input.Exclude {
-		command = append(command, option("exclude", pattern))
-	}
 	mounts := []corev1.VolumeMount{
 		{Name: "identity", MountPath: folderIdentity, ReadOnly: true},
 		{Name: "trust", MountPath: folderTrust, ReadOnly: true},
@@ -166,7 +157,7 @@ func keeper(a executor.Attempt, r Runner) corev1.Container {
 	return corev1.Container{
 		Name: containerKeeper, Image: r.Image, ImagePullPolicy: r.PullPolicy,
 		RestartPolicy: new(corev1.ContainerRestartPolicyAlways),
-		Command:       command,
+		Command:       append(command, literals(a.KeeperArguments())...),
 		Env: []corev1.EnvVar{
 			{Name: "POD_UID", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.uid"}}},
 		},
@@ -177,13 +168,8 @@ func keeper(a executor.Attempt, r Runner) corev1.Container {
 }
 
 func template(a executor.Attempt) corev1.Container {
-	command := []string{installed, "shim", option("exchange", folderExchange), option("work", contract.Work), option("grace", a.Timing.Grace)}
-	if a.Hold > 0 {
-		command = append(command, option("hold", a.Hold))
-	}
-	for _, pattern := range a.Input.Rescue {
-		command = append(command, option("rescue", pattern))
-	}
+	command := []string{installed, "shim", option("exchange", folderExchange), option("work", contract.Work)}
+	command = append(command, literals(a.ShimArguments())...)
 	return corev1.Container{
 		Name: containerTemplate, Image: a.Input.Image,
 		Command:         append(command, "--"),

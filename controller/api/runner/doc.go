@@ -9,6 +9,7 @@
 //	PUT GET  blobs/FENCE/NAME            a blob
 //	GET      blobs/FENCE                 Blobs
 //	GET      content                     the content that is copied to /work, packed by tar
+//	GET      secrets                     values by the names of their files, sealed for the key of a node that has claimed the run
 //	PUT      logs/FENCE/STREAM/NUMBER    a chunk of an output or of a log file
 //
 // What must not come in: rules, and who may do what.

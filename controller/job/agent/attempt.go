@@ -2,46 +2,29 @@ package agent
 
 import (
 	"context"
-	"time"
 
 	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/node/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/executor"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/executor/offer"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/tooltype"
 )
-
-// nameOf returns the name of an attempt.
-func nameOf(a *wire.Attempt) executor.Name {
-	return executor.Name{Namespace: a.GetNamespace(), Run: a.GetRun(), UID: a.GetUid(), Number: int(a.GetNumber())}
-}
 
 // carry has an attempt carried out, or removed.
 func (a *Agent) carry(ctx context.Context, one *wire.Attempt) error {
-	if one.GetOrder() == wire.Order_ORDER_REMOVE {
-		return a.Executor.Remove(ctx, nameOf(one))
-	}
-	p := one.GetProgram()
-	if p == nil {
+	switch {
+	case one.GetOrder() == wire.Order_ORDER_REMOVE:
+		return a.Executor.Remove(ctx, offer.Name(one))
+	case one.GetProgram() == nil:
 		return nil
 	}
-	return a.Executor.Start(ctx, executor.Attempt{
-		Name: nameOf(one), Workspace: one.GetWorkspace(), Fence: one.GetFence(),
-		Timing: job.Timing{Lost: seconds(p.GetLostSeconds()), Grace: seconds(p.GetGraceSeconds())},
-		Input: run.Input{
-			Artifact: run.Artifact{Image: p.GetImage()}, Entrypoint: p.GetEntrypoint(), Args: p.GetArgs(), Env: p.GetEnv(), Action: p.GetAction(),
-			Type: tooltype.Type(p.GetType()), Files: run.Files{Exclude: p.GetExclude(), Rescue: p.GetRescue()},
-		},
-	})
+	return a.Executor.Start(ctx, offer.Attempt(one))
 }
-
-func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
 
 // reports describes attempts of the last answer. One that the executor does not have is not reported before it is started;
 // one that was accepted and is not there any more is gone.
 func (a *Agent) reports(ctx context.Context, attempts []*wire.Attempt) (all []*wire.Report) {
 	for _, one := range attempts {
-		sight, err := a.Executor.Look(ctx, nameOf(one))
+		sight, err := a.Executor.Look(ctx, offer.Name(one))
 		if one.GetProgram() != nil && (err != nil || !sight.Made) {
 			continue
 		}

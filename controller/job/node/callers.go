@@ -41,5 +41,7 @@ func (c Callers) Identify(r *http.Request) (serve.Caller, error) {
 	if err != nil {
 		return serve.Caller{}, fmt.Errorf("cannot find out who calls: %w", err)
 	}
-	return serve.Caller{Workspace: uid, Run: run, Claimant: workspace.Claimant{ID: p.name, Where: p.name}}, nil
+	return serve.Caller{
+		Workspace: uid, Run: run, Claimant: workspace.Claimant{ID: p.name, Where: p.name}, Key: r.TLS.PeerCertificates[0].PublicKey,
+	}, nil
 }

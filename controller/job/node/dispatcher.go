@@ -3,11 +3,11 @@ package node
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/executor"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/serve"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/node"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
 )
@@ -17,6 +17,7 @@ type Dispatcher struct {
 	Cluster executor.Executor
 	Nodes   Nodes
 	Offers  Offers
+	Secrets serve.SecretSource
 	Clock   func() time.Time
 
 	// choosing has one attempt at a time choose a node, so that none gets more than it has room for.
@@ -31,11 +32,10 @@ func (e *Dispatcher) Start(ctx context.Context, a executor.Attempt) error {
 	if t.Name == "" && len(t.Labels) == 0 {
 		return e.Cluster.Start(ctx, a)
 	}
-	switch {
-	case len(a.Input.Secrets) > 0:
-		return fmt.Errorf("%s gets no secrets: leave spec.secrets of the JobWorkspace out, or spec.target", t)
-	case a.Input.Content != "":
-		return fmt.Errorf("%s gets no content of a template of mode AdHoc: leave spec.target of the JobWorkspace out", t)
+	if len(a.Input.Secrets) > 0 { // a missing one is a reason to wait before the claim, as it is for a pod
+		if _, err := e.Secrets.Read(ctx, a.Namespace, a.Input.Secrets); err != nil {
+			return err
+		}
 	}
 	e.choosing.Lock()
 	defer e.choosing.Unlock()

@@ -3,6 +3,7 @@ package node_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -39,9 +40,20 @@ func to(target domain.Selection) executor.Attempt {
 	return executor.Attempt{Name: first(), Input: run.Input{Contract: run.Contract, Surroundings: run.Surroundings{Target: target}}}
 }
 
+// vault has Secret db.
+type vault struct{}
+
+// Read implements serve.SecretSource.
+func (vault) Read(_ context.Context, namespace string, files []run.SecretFile) (map[string][]byte, error) {
+	if files[0].Secret != "db" {
+		return nil, fmt.Errorf("Secret %s/%s is not there", namespace, files[0].Secret)
+	}
+	return map[string][]byte{}, nil
+}
+
 func newExecutor(w *world) (*node.Dispatcher, *cluster) {
 	c := &cluster{}
-	return &node.Dispatcher{Cluster: c, Nodes: w, Offers: w.Offers, Clock: w.now}, c
+	return &node.Dispatcher{Cluster: c, Nodes: w, Offers: w.Offers, Secrets: vault{}, Clock: w.now}, c
 }
 
 // Attempts without a target are the cluster's.
@@ -131,10 +143,9 @@ func TestRefused(t *testing.T) {
 	require.ErrorContains(t, e.Start(t.Context(), a), "its agent has not joined")
 	w.adopted()
 	a.Input.Secrets = []run.SecretFile{{Name: "s"}}
-	require.ErrorContains(t, e.Start(t.Context(), a), "RunNode lab gets no secrets")
-	a.Input.Secrets, a.Input.Content = nil, "sha256:1"
-	require.ErrorContains(t, e.Start(t.Context(), a), "RunNode lab gets no content of a template of mode AdHoc: leave spec.target of the JobWorkspace out")
-	a.Input.Content = ""
+	require.ErrorContains(t, e.Start(t.Context(), a), "Secret ns/ is not there")
+	assert.Empty(t, w.offers, "it waits before the claim")
+	a.Input.Secrets[0].Secret = "db"
 	for _, uid := range []string{"a", "b"} {
 		one := a
 		one.UID = uid

@@ -12,8 +12,8 @@ import (
 
 	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/node/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/executor"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/executor/offer"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/node"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
 )
 
 // look is the time between two looks for other attempts of a node while its call waits.
@@ -151,9 +151,7 @@ func (s *Server) answer(ctx context.Context, p peer) (*wire.SyncResponse, error)
 
 // attempt returns an offer for its node. Only one that the node does not have yet has a program.
 func (s *Server) attempt(ctx context.Context, o OfferedAttempt) (*wire.Attempt, error) {
-	a := &wire.Attempt{
-		Uid: o.UID, Number: int32(o.Number), Namespace: o.Namespace, Run: o.Run, Workspace: o.Workspace, Fence: o.Fence, //nolint:gosec // small
-	}
+	a := offer.Head(o.Attempt)
 	switch {
 	case o.Withdrawn:
 		a.Order = wire.Order_ORDER_REMOVE
@@ -165,15 +163,8 @@ func (s *Server) attempt(ctx context.Context, o OfferedAttempt) (*wire.Attempt, 
 		if err != nil {
 			return nil, fmt.Errorf("cannot read the input of Run %s/%s: %w", o.Namespace, o.Run, err)
 		}
-		a.Program = program(input, o)
+		o.Input = input
+		a.Program = offer.Program(o.Attempt)
 	}
 	return a, nil
-}
-
-// program returns what a container runs.
-func program(i run.Input, o OfferedAttempt) *wire.Program {
-	return &wire.Program{
-		Image: i.Image, Entrypoint: i.Entrypoint, Args: i.Args, Env: i.Env, Action: i.Action, Type: string(i.Type),
-		Exclude: i.Exclude, Rescue: i.Rescue, LostSeconds: o.Timing.Lost.Seconds(), GraceSeconds: o.Timing.Grace.Seconds(),
-	}
 }

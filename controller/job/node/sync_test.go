@@ -47,7 +47,7 @@ func TestOffers(t *testing.T) {
 	got := answer.GetAttempts()[0]
 	assert.Equal(t, "web r ns u", got.GetWorkspace()+" "+got.GetRun()+" "+got.GetNamespace()+" "+got.GetUid())
 	assert.Equal(t, "image", got.GetProgram().GetImage())
-	assert.Equal(t, map[string]string{"A": "b"}, got.GetProgram().GetEnv())
+	assert.Equal(t, "b", got.GetProgram().GetEnv()["A"])
 	assert.InDelta(t, 60, got.GetProgram().GetLostSeconds(), 0)
 
 	answer, err = c.sync(answer.GetRevision(), report(wire.Phase_PHASE_UNSPECIFIED, "it pulls"))

@@ -132,13 +132,17 @@ func outputs() error {
 	return os.WriteFile(os.Getenv(contract.VariableOutputs), []byte(`{"seen":1}`), 0o600)
 }
 
-// working looks at the working directory: the template's content is there, and it may be written.
+// contentName is a file of the image's working directory, and content what it has.
+const (
+	contentName = "content"
+	content     = "of the image\n"
+)
+
+// working looks at the working directory: the image's content is there, and it may be written.
 func working() error {
 	folder, err := os.Getwd()
-	if err != nil {
-		return err
-	}
-	return errors.Join(equal(contract.Work, folder), write(folder))
+	text, unreadable := os.ReadFile(contentName)
+	return errors.Join(err, unreadable, equal(contract.Work, folder), equal(content, string(text)), write(folder))
 }
 
 func writable(variable string) func() error {

@@ -97,17 +97,17 @@ func TestTrouble(t *testing.T) {
 	assert.Empty(t, left)
 }
 
-// The image has the user of runs, by its entry in passwd.
+// The image has content in its working directory.
 func TestFolder(t *testing.T) {
 	text, err := Folder()
 	require.NoError(t, err)
 	in := tar.NewReader(bytes.NewReader(text))
 	head, err := in.Next()
 	require.NoError(t, err)
-	assert.Equal(t, "etc/passwd", head.Name)
-	passwd, err := io.ReadAll(in)
+	assert.Equal(t, "work/content", head.Name)
+	file, err := io.ReadAll(in)
 	require.NoError(t, err)
-	assert.Equal(t, "orcon:x:65532:65532::"+contract.Home+":/sbin/nologin\n", string(passwd))
+	assert.Equal(t, "of the image\n", string(file))
 	_, err = in.Next()
 	require.ErrorIs(t, err, io.EOF)
 	again, err := Folder()

@@ -22,6 +22,8 @@ type API struct {
 	Callers    Callers
 	Store      blob.Store
 	Limits     Limits
+	// Secrets are those of Runs that nodes carry out; nil where each keeper has them otherwise.
+	Secrets SecretSource
 	// Clock returns the time for messages and orphans.
 	Clock func() time.Time
 }
@@ -55,6 +57,7 @@ func (a *API) Handler() http.Handler {
 		"GET %sblobs/{fence}/{name}":           a.get,
 		"PUT %sblobs/{fence}/{name}":           bounded(uploads, a.put),
 		"GET %scontent":                        sender{a.Store, a.Runs}.content,
+		"GET %ssecrets":                        lender{a}.secrets,
 		"PUT %slogs/{fence}/{stream}/{number}": a.log,
 	} {
 		mux.Handle(fmt.Sprintf(pattern, runner.Path+"{run}/"), a.identified(h))

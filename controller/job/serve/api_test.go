@@ -31,6 +31,7 @@ type bench struct {
 	*servetest.World
 
 	store blob.Store
+	api   *serve.API
 	url   string
 	// serving is held while a request is served, which goes on after its answer.
 	serving *sync.RWMutex
@@ -60,7 +61,7 @@ func newBench(t *testing.T) bench {
 		server.Close()
 		store.Close()
 	})
-	b.url = server.URL + runner.Path
+	b.api, b.url = api, server.URL+runner.Path
 	return b
 }
 

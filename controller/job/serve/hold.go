@@ -113,7 +113,7 @@ func (a *API) renew(r *http.Request, c Caller, in runner.Renew) (runner.Renewal,
 	if err != nil {
 		return runner.Renewal{}, nil, err
 	}
-	if l := stored.Workspace.Lock; l.Run != c.Run || l.Fence != in.Fence || l.Claimant.ID != c.Claimant.ID {
+	if l := stored.Workspace.Lock; !l.ClaimedBy(c.Run, c.Claimant.ID) || l.Fence != in.Fence {
 		return runner.Renewal{}, nil, fmt.Errorf("cannot renew fence %d of %s: %w", in.Fence, c.Run, workspace.ErrStale)
 	}
 	run, err := a.Runs.Get(r.Context(), c.Run.UID)

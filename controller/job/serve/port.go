@@ -2,11 +2,13 @@ package serve
 
 import (
 	"context"
+	"crypto"
 	"errors"
 	"net/http"
 	"time"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
 )
 
@@ -43,8 +45,9 @@ type Runs interface {
 type Run struct {
 	// Parameters is a JSON document; "" for none.
 	Parameters string
-	// Sensitive are the names of outputs that people must not read.
+	// Sensitive are the names of outputs that people must not read, Secrets its files of secrets.
 	Sensitive []string
+	Secrets   []run.SecretFile
 	// RestoreLogs has the log files of the last run restored.
 	RestoreLogs bool
 	// Namespace is that of the Run, and Content the digest of the content that is copied to /work; "" for none.
@@ -91,4 +94,6 @@ type Caller struct {
 	Workspace string
 	Run       workspace.Run
 	Claimant  workspace.Claimant
+	// Key is that of a node; nil for a pod.
+	Key crypto.PublicKey
 }

@@ -108,6 +108,11 @@ type Lock struct {
 // Held reports whether there is a holder.
 func (l Lock) Held() bool { return l.Fence != 0 }
 
+// ClaimedBy reports whether a claimant carries a Run out.
+func (l Lock) ClaimedBy(r Run, claimant string) bool {
+	return l.Held() && l.Run == r && claimant != "" && l.Claimant.ID == claimant
+}
+
 // Recovery tells why a hold needs a person's decision; the zero value means that it needs none.
 type Recovery struct {
 	Reason Reason

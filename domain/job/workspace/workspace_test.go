@@ -458,3 +458,25 @@ func TestRollback(t *testing.T) {
 		assert.LessOrEqual(t, len(w.Kept), 2)
 	}
 }
+
+// JOBS.md J14: only who carries a Run out has what is the Run's: not before the claim, nor after the end of the hold.
+func TestClaimedBy(t *testing.T) {
+	acquired := must(t)(fresh.Acquire(Admission{Run: one, Now: start}))
+	tests := map[string]struct {
+		why  string
+		w    Workspace
+		run  Run
+		by   string
+		want bool
+	}{
+		"Holder":    {"it has claimed it", running(t), one, first.ID, true},
+		"Other":     {"another one has", running(t), one, "pod-2", false},
+		"OtherRun":  {"another Run has the lock", running(t), two, first.ID, false},
+		"Unclaimed": {"it may start elsewhere yet", acquired, one, "", false},
+		"Ended":     {"the hold has ended", committed(t, job.Exit{}), one, first.ID, false},
+		"Free":      {"there is no lock", Workspace{}, Run{}, "", false},
+	}
+	for label, tc := range tests {
+		t.Run(label, func(t *testing.T) { assert.Equal(t, tc.want, tc.w.Lock.ClaimedBy(tc.run, tc.by), tc.why) })
+	}
+}

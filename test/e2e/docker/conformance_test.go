@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
-	"testing"
 
 	"github.com/moby/moby/client"
 	"github.com/stretchr/testify/assert"
@@ -27,10 +26,9 @@ import (
 
 // conforms checks that a RunNode carries runs out as the contract promises: nothing differs from the golden report (JOBS.md
 // J7, J9, J11, J13 and J15).
-func (f *field) conforms(t *testing.T, image string) {
-	own := *f
-	own.t = t
-	report, err := selftest.Drive(t.Context(), &remote{field: &own, image: image})
+func (f *field) conforms(image string) {
+	t := f.t
+	report, err := selftest.Drive(t.Context(), &remote{field: f, image: image})
 	require.NoError(t, err)
 	assert.Empty(t, conformance.Differences(conformance.Golden(), report))
 }

@@ -27,8 +27,8 @@ type field struct {
 
 	t      *testing.T
 	folder string
-	// node is the folder of the agent; its path is short, as sockets lie below it.
-	node string
+	// node is the folder of the agent; its path is short, as sockets lie below it. Memory is the one of its secrets.
+	node, memory string
 	// reached is how the agent reaches the controller; "" is by wire. proxy is on the way; nil for none.
 	reached string
 	proxy   *proxy
@@ -87,9 +87,19 @@ func newFieldAt(t *testing.T, reached string) *field {
 	f.node, err = os.MkdirTemp("", "n") //nolint:usetesting // a socket's path is short
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(f.node) })
+	f.memory, err = os.MkdirTemp("/dev/shm", "orcon-") //nolint:usetesting // a tmpfs
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(f.memory) })
 	f.prepareController()
 	f.startController()
 	return f
+}
+
+// of returns the field for a test of its own.
+func (f *field) of(t *testing.T) *field {
+	own := *f
+	own.t = t
+	return &own
 }
 
 // prepareController makes what the controller has: a certificate, permissions, and a directory for states.
@@ -121,7 +131,7 @@ func (f *field) prepareController() {
 	f.serving = []string{
 		"-kubeconfig", config, "-namespace", system, "-leaderElect=false",
 		"-runnerImage", "localhost/none", "-directory", f.states, "-received", f.folder, "-contents", filepath.Join(f.folder, "contents"),
-		"-port", fmt.Sprint(port), "-healthPort", fmt.Sprint(controlplane.FreePort(t)), "-nodePort", fmt.Sprint(nodes),
+		"-templateRegistry", docker.RegistryHost() + "/templates", "-port", fmt.Sprint(port), "-healthPort", fmt.Sprint(controlplane.FreePort(t)), "-nodePort", fmt.Sprint(nodes),
 		"-tlsCertFile", filepath.Join(f.folder, "tls.crt"), "-tlsKeyFile", filepath.Join(f.folder, "tls.key"),
 		"-nodeAddress", "https://" + cmp.Or(f.reached, f.wire.Address()),
 	}
@@ -182,7 +192,7 @@ func (f *field) startBuild(name string) {
 	if f.proxy != nil {
 		environment = append(environment, "HTTPS_PROXY=http://"+f.proxy.address())
 	}
-	f.agent = f.start(filepath.Join(docker.Folder(), name), environment, "agent", "--folder", f.node, "--engine", "unix://"+f.socket,
+	f.agent = f.start(filepath.Join(docker.Folder(), name), environment, "agent", "--folder", f.node, "--secrets", f.memory, "--engine", "unix://"+f.socket,
 		"--join", filepath.Join(f.folder, "token"), "--renew", "1s", "--retry", "1s")
 }
 

@@ -35,7 +35,7 @@ const (
 	agentName = "job-runner.tar"
 )
 
-// prepare builds the programs and the image of conformance.
+// prepare builds the programs and images.
 func prepare(folder string) error {
 	root, err := controlplane.Root()
 	if err != nil {

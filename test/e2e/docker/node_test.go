@@ -41,11 +41,16 @@ metadata: {name: web, namespace: shop}
 spec: {template: check, target: {runNode: {name: lab-1}}, lostAfter: 5s, cancelGracePeriod: 2s}
 `
 
-// begin creates a JobRun.
+// begin creates a JobRun of JobWorkspace web, and run one of any.
 func (f *field) begin(name, action string) {
 	f.t.Helper()
+	f.run("web", name, action)
+}
+
+func (f *field) run(workspace, name, action string) {
+	f.t.Helper()
 	f.apply(fmt.Sprintf("apiVersion: orcon.tengu.io/v1alpha1\nkind: JobRun\nmetadata: {name: %s, namespace: shop}\n"+
-		"spec: {workspace: web, action: %s}\n", name, action))
+		"spec: {workspace: %s, action: %s}\n", name, workspace, action))
 }
 
 // ready waits until the program of a run waits for its signal, and returns the container.
@@ -153,8 +158,8 @@ func (f *field) proves() {
 func TestNode(t *testing.T) {
 	f := newFieldAt(t, reached)
 	f.proxy = newProxy(t, f.wire.Address())
-	image := docker.Push(t, filepath.Join(docker.Folder(), imageName))[0]
-	f.apply(fmt.Sprintf(templates, image))
+	images := docker.Push(t, filepath.Join(docker.Folder(), imageName), filepath.Join(docker.Folder(), busyboxName))
+	f.apply(fmt.Sprintf(templates, images[0]))
 	f.invite()
 	f.proxy.forbid(true)
 	f.socket = careless(t)
@@ -175,7 +180,10 @@ func TestNode(t *testing.T) {
 	assert.Contains(t, f.orcon("job", "node", "list"), "Ready")
 	f.orcon("job", "logs", "first", "-n", shop)
 	f.Kubectl(t, "label", "runnode", lab, "site=lab")
-	t.Run("Conformance", func(t *testing.T) { f.conforms(t, image) })
+	t.Run("Conformance", func(t *testing.T) { f.of(t).conforms(images[0]) })
+	t.Run("Content", func(t *testing.T) { f.of(t).copies(images[1]) })
+	t.Run("Settings", func(t *testing.T) { f.of(t).honours(images[1]) })
+	f.lends(images[1])
 
 	f.begin("adopted", "wait")
 	before := f.ready("adopted")

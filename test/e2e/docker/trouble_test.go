@@ -86,20 +86,21 @@ func TestNodeInTrouble(t *testing.T) {
 
 // contained has an agent that is a container of the engine: it comes back with the engine, and its runs end.
 func (f *field) contained(t *testing.T, image string) {
-	own := *f
-	own.t = t
-	f = &own
+	f = f.of(t)
 	invitation, err := nodes.ParseInvitation(f.orcon("job", "node", "join", "lab-2"))
 	require.NoError(t, err)
 	invitation.Address = "https://127.0.0.1:" + docker.ServicePort
 	f.node, err = os.MkdirTemp("", "n") //nolint:usetesting // a socket's path is short
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(f.node) })
+	f.memory, err = os.MkdirTemp("/dev/shm", "orcon-") //nolint:usetesting // a tmpfs
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(f.memory) })
 	require.NoError(t, os.WriteFile(filepath.Join(f.node, "token"), []byte(invitation.String()), 0o600))
 	docker.Forward(t, f.wire.Address())
-	f.docker("run", "--detach", "--name", "orcon-agent", "--restart", "always", "--network", "host", "--read-only",
+	f.docker("run", "--detach", "--name", "orcon-agent", "--restart", "always", "--network", "host", "--ipc", "host", "--read-only",
 		"--cap-drop", "ALL", "--volume", f.node+":"+f.node, "--volume", docker.Socket()+":/var/run/docker.sock",
-		image, "agent", "--folder", f.node, "--join", filepath.Join(f.node, "token"))
+		image, "agent", "--folder", f.node, "--secrets", f.memory, "--join", filepath.Join(f.node, "token"))
 	t.Cleanup(func() { f.docker("rm", "--force", "orcon-agent") })
 	f.becomes("runnode/lab-2", "Pending")
 	f.orcon("job", "node", "approve", "lab-2", "--namespaces", shop, "--yes")

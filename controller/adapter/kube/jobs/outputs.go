@@ -7,12 +7,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
 	applymetav1 "k8s.io/client-go/applyconfigurations/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/job"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/serve"
 )
@@ -27,7 +27,7 @@ func (r Runs) conceal(ctx context.Context, o *v1alpha1.JobRun, report serve.Repo
 		return nil
 	}
 	name := client.ObjectKey{Namespace: o.Namespace, Name: v1alpha1.OutputsOf(o.Spec.Workspace)}
-	owner := ownerOf(o)
+	owner := convert.OwnerOf(o)
 	var before corev1.Secret
 	err := r.Live.Get(ctx, name, &before)
 	fence, _ := strconv.ParseInt(before.Annotations[annotationFence], 10, 64) // 0 for a new one
@@ -60,16 +60,6 @@ func unwritten(name client.ObjectKey, err error) error {
 		return fmt.Errorf("cannot write sensitive outputs: the controller may not write Secret %s: %s: %w", name, cureOutputs, err)
 	}
 	return fmt.Errorf("cannot write sensitive outputs to Secret %s: %w", name, err)
-}
-
-// ownerOf returns the owner of a Run, its Workspace.
-func ownerOf(o *v1alpha1.JobRun) metav1.OwnerReference {
-	for _, owner := range o.OwnerReferences {
-		if owner.Kind == "JobWorkspace" {
-			return owner
-		}
-	}
-	return metav1.OwnerReference{}
 }
 
 // ownedBy reports whether an object has an owner.

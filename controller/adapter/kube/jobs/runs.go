@@ -42,7 +42,7 @@ func (r Runs) Get(ctx context.Context, uid string) (serve.Run, error) {
 	}
 	run := serve.Run{
 		Cancel: convert.Stopped(o), RestoreLogs: input.RestoreLogs, Namespace: o.Namespace, Content: input.Content, Plan: input.Plan,
-		Sensitive: input.SensitiveOutputs,
+		Sensitive: input.SensitiveOutputs, Secrets: input.Secrets,
 	}
 	if input.Plans() {
 		run.Plans = o.State.Input.Digest

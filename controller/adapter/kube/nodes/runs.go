@@ -56,10 +56,9 @@ func (r OfferedRuns) Identity(ctx context.Context, n executor.Name) (string, wor
 	if err != nil {
 		return "", workspace.Run{}, err
 	}
-	for _, owner := range o.OwnerReferences {
-		if owner.Kind == "JobWorkspace" {
-			return string(owner.UID), convert.ToRun(o), nil
-		}
+	owner := convert.OwnerOf(o)
+	if owner.UID == "" {
+		return "", workspace.Run{}, fmt.Errorf("JobRun %s/%s has no JobWorkspace: %w", n.Namespace, n.Run, controller.ErrNone)
 	}
-	return "", workspace.Run{}, fmt.Errorf("JobRun %s/%s has no JobWorkspace: %w", n.Namespace, n.Run, controller.ErrNone)
+	return string(owner.UID), convert.ToRun(o), nil
 }

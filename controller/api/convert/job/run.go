@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/value"
@@ -20,6 +21,16 @@ const maxMessage = 4096
 
 // ToRun returns the identity of a Run.
 func ToRun(o *v1alpha1.JobRun) workspace.Run { return workspace.Run{UID: string(o.UID), Name: o.Name} }
+
+// OwnerOf returns the owner of a Run: the Workspace for which it was frozen. It is the zero value before that.
+func OwnerOf(o *v1alpha1.JobRun) metav1.OwnerReference {
+	for _, owner := range o.OwnerReferences {
+		if owner.Kind == "JobWorkspace" {
+			return owner
+		}
+	}
+	return metav1.OwnerReference{}
+}
 
 // Cancelled reports whether a person cancelled a Run; its deletion is a cancel too.
 func Cancelled(o *v1alpha1.JobRun) bool {

@@ -38,6 +38,14 @@ func TestEndSurvives(t *testing.T) {
 	})
 }
 
+// The owner of a Run is the Workspace for which it was frozen, whatever else owns it.
+func TestOwnerOf(t *testing.T) {
+	o := &v1alpha1.JobRun{}
+	assert.Zero(t, OwnerOf(o))
+	o.OwnerReferences = []metav1.OwnerReference{{Kind: "Deployment", UID: "d"}, {Kind: "JobWorkspace", UID: "w"}}
+	assert.Equal(t, o.OwnerReferences[1], OwnerOf(o))
+}
+
 // An end that cannot be read is no Run that may start.
 func TestUnreadableEnd(t *testing.T) {
 	o := &v1alpha1.JobRun{State: &v1alpha1.JobRunState{End: &v1alpha1.JobRunEnd{Phase: "Queued", Exit: &v1alpha1.JobExit{Cause: "x"}}}}

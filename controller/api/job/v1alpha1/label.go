@@ -12,6 +12,9 @@ const (
 // are data of a relation.
 const OutputsRole = "orcon-job-outputs"
 
+// SecretsRole is the ClusterRole by which a namespace lets the controller of runs read Secrets for runs on RunNodes.
+const SecretsRole = "orcon-job-secrets"
+
 // OutputsOf returns the name of the Secret with the sensitive outputs of a JobWorkspace.
 func OutputsOf(workspace string) string { return workspace + "-outputs" }
 

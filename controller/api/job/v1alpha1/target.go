@@ -2,7 +2,8 @@ package v1alpha1
 
 // JobTarget chooses the place that carries runs out.
 type JobTarget struct {
-	// runNode has runs carried out by a machine outside of the cluster. It must permit this namespace, and gets no secrets.
+	// runNode has runs carried out by a machine outside of the cluster. It must permit this namespace. It gets the secrets
+	// of runs where ClusterRole orcon-job-secrets is bound here.
 	// +required
 	RunNode JobNodeTarget `json:"runNode"`
 }

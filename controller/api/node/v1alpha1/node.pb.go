@@ -764,17 +764,26 @@ func (x *Attempt) GetProgram() *Program {
 
 // Program is what a container runs.
 type Program struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Image         string                 `protobuf:"bytes,1,opt,name=image,proto3" json:"image,omitempty"`
-	Entrypoint    []string               `protobuf:"bytes,2,rep,name=entrypoint,proto3" json:"entrypoint,omitempty"`
-	Args          []string               `protobuf:"bytes,3,rep,name=args,proto3" json:"args,omitempty"`
-	Env           map[string]string      `protobuf:"bytes,4,rep,name=env,proto3" json:"env,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	Action        string                 `protobuf:"bytes,5,opt,name=action,proto3" json:"action,omitempty"`
-	Type          string                 `protobuf:"bytes,6,opt,name=type,proto3" json:"type,omitempty"`
-	Exclude       []string               `protobuf:"bytes,7,rep,name=exclude,proto3" json:"exclude,omitempty"`
-	Rescue        []string               `protobuf:"bytes,8,rep,name=rescue,proto3" json:"rescue,omitempty"`
-	LostSeconds   float64                `protobuf:"fixed64,9,opt,name=lost_seconds,json=lostSeconds,proto3" json:"lost_seconds,omitempty"`
-	GraceSeconds  float64                `protobuf:"fixed64,10,opt,name=grace_seconds,json=graceSeconds,proto3" json:"grace_seconds,omitempty"`
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	Image      string                 `protobuf:"bytes,1,opt,name=image,proto3" json:"image,omitempty"`
+	Entrypoint []string               `protobuf:"bytes,2,rep,name=entrypoint,proto3" json:"entrypoint,omitempty"`
+	Args       []string               `protobuf:"bytes,3,rep,name=args,proto3" json:"args,omitempty"`
+	// env has all variables of the process but the number of the state's generation.
+	Env          map[string]string `protobuf:"bytes,4,rep,name=env,proto3" json:"env,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Action       string            `protobuf:"bytes,5,opt,name=action,proto3" json:"action,omitempty"`
+	Type         string            `protobuf:"bytes,6,opt,name=type,proto3" json:"type,omitempty"`
+	Exclude      []string          `protobuf:"bytes,7,rep,name=exclude,proto3" json:"exclude,omitempty"`
+	Rescue       []string          `protobuf:"bytes,8,rep,name=rescue,proto3" json:"rescue,omitempty"`
+	LostSeconds  float64           `protobuf:"fixed64,9,opt,name=lost_seconds,json=lostSeconds,proto3" json:"lost_seconds,omitempty"`
+	GraceSeconds float64           `protobuf:"fixed64,10,opt,name=grace_seconds,json=graceSeconds,proto3" json:"grace_seconds,omitempty"`
+	// hold_seconds is how long the container is kept if the process fails; unset for not at all.
+	HoldSeconds float64 `protobuf:"fixed64,11,opt,name=hold_seconds,json=holdSeconds,proto3" json:"hold_seconds,omitempty"`
+	// limit is how many bytes the archive of the state may have; unset for the keeper's default.
+	Limit int64 `protobuf:"varint,12,opt,name=limit,proto3" json:"limit,omitempty"`
+	// checkpoint_seconds is the time between checkpoints; unset for the keeper's default.
+	CheckpointSeconds float64 `protobuf:"fixed64,13,opt,name=checkpoint_seconds,json=checkpointSeconds,proto3" json:"checkpoint_seconds,omitempty"`
+	// secrets are the names of the files of secrets. The jobs API has the values.
+	Secrets       []string `protobuf:"bytes,14,rep,name=secrets,proto3" json:"secrets,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -879,6 +888,34 @@ func (x *Program) GetGraceSeconds() float64 {
 	return 0
 }
 
+func (x *Program) GetHoldSeconds() float64 {
+	if x != nil {
+		return x.HoldSeconds
+	}
+	return 0
+}
+
+func (x *Program) GetLimit() int64 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+func (x *Program) GetCheckpointSeconds() float64 {
+	if x != nil {
+		return x.CheckpointSeconds
+	}
+	return 0
+}
+
+func (x *Program) GetSecrets() []string {
+	if x != nil {
+		return x.Secrets
+	}
+	return nil
+}
+
 var File_controller_api_node_v1alpha1_node_proto protoreflect.FileDescriptor
 
 const file_controller_api_node_v1alpha1_node_proto_rawDesc = "" +
@@ -924,7 +961,7 @@ const file_controller_api_node_v1alpha1_node_proto_rawDesc = "" +
 	"\tworkspace\x18\x05 \x01(\tR\tworkspace\x12\x14\n" +
 	"\x05fence\x18\x06 \x01(\x03R\x05fence\x120\n" +
 	"\x05order\x18\a \x01(\x0e2\x1a.orcon.node.v1alpha1.OrderR\x05order\x126\n" +
-	"\aprogram\x18\b \x01(\v2\x1c.orcon.node.v1alpha1.ProgramR\aprogram\"\xea\x02\n" +
+	"\aprogram\x18\b \x01(\v2\x1c.orcon.node.v1alpha1.ProgramR\aprogram\"\xec\x03\n" +
 	"\aProgram\x12\x14\n" +
 	"\x05image\x18\x01 \x01(\tR\x05image\x12\x1e\n" +
 	"\n" +
@@ -938,7 +975,11 @@ const file_controller_api_node_v1alpha1_node_proto_rawDesc = "" +
 	"\x06rescue\x18\b \x03(\tR\x06rescue\x12!\n" +
 	"\flost_seconds\x18\t \x01(\x01R\vlostSeconds\x12#\n" +
 	"\rgrace_seconds\x18\n" +
-	" \x01(\x01R\fgraceSeconds\x1a6\n" +
+	" \x01(\x01R\fgraceSeconds\x12!\n" +
+	"\fhold_seconds\x18\v \x01(\x01R\vholdSeconds\x12\x14\n" +
+	"\x05limit\x18\f \x01(\x03R\x05limit\x12-\n" +
+	"\x12checkpoint_seconds\x18\r \x01(\x01R\x11checkpointSeconds\x12\x18\n" +
+	"\asecrets\x18\x0e \x03(\tR\asecrets\x1a6\n" +
 	"\bEnvEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01*Q\n" +
