@@ -43,7 +43,9 @@ func (m *machine) newTests(ctx context.Context, docker *client.Client, program s
 		return nil, fmt.Errorf("cannot make the folder of tests: %w", err)
 	}
 	t := &tests{ended: make(chan struct{})}
-	t.machine = &selftest.Machine{Image: selftestImage, Command: []string{dockerjob.Installed, selftestCommand}, Patience: 3 * time.Minute}
+	t.machine = &selftest.Machine{
+		Image: selftestImage, Command: []string{dockerjob.Installed, selftestCommand}, Patience: 3 * time.Minute, Folder: m.folder,
+	}
 	t.engine, err = dockerjob.Open(ctx, dockerjob.Settings{
 		Client: docker, Folder: folder, Program: program, Node: selftestCommand, Limits: m.limits,
 		Keep: func(ctx context.Context, a executor.Attempt, f dockerjob.Mounts, terminate <-chan struct{}) error {

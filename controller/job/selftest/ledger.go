@@ -144,8 +144,8 @@ func (l *ledger) renewals() int {
 	return l.renewed
 }
 
-// result returns how the run has ended and what it stored.
-func (l *ledger) result() (Result, error) {
+// result returns how the run has ended and what it stored, which it unpacks in a folder for temporary files.
+func (l *ledger) result(folder string) (Result, error) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	if l.end == nil {
@@ -169,14 +169,14 @@ func (l *ledger) result() (Result, error) {
 		r.Logs[name], r.Whole = text.String(), r.Whole && ended
 	}
 	if s := l.end.State; s != nil {
-		return r, files(bytes.NewReader(l.blobs[s.Blob.Name]), *s, r.State)
+		return r, files(bytes.NewReader(l.blobs[s.Blob.Name]), *s, folder, r.State)
 	}
 	return r, nil
 }
 
-// files reads the files of an archive.
-func files(archive io.ReadSeeker, s keeper.State, into map[string]string) error {
-	folder, err := os.MkdirTemp("", "selftest-")
+// files reads the files of an archive, by a folder in another one.
+func files(archive io.ReadSeeker, s keeper.State, within string, into map[string]string) error {
+	folder, err := os.MkdirTemp(within, ".selftest-")
 	if err != nil {
 		return fmt.Errorf("cannot read the state: %w", err)
 	}

@@ -38,7 +38,7 @@ func TestWhole(t *testing.T) {
 				require.NoError(t, l.Write(t.Context(), c))
 			}
 			require.NoError(t, l.End(t.Context(), keeper.Holder{}, keeper.End{Outcome: job.Unchanged}))
-			r, err := l.result()
+			r, err := l.result(t.TempDir())
 			require.NoError(t, err)
 			assert.Equal(t, tc.text, r.Logs["stdout"])
 			assert.Equal(t, tc.whole, r.Whole)
@@ -50,17 +50,17 @@ func TestWhole(t *testing.T) {
 // A process that was not started was not killed, and an end that was not recorded is no result.
 func TestEnds(t *testing.T) {
 	l := newLedger()
-	_, err := l.result()
+	_, err := l.result(t.TempDir())
 	require.ErrorContains(t, err, "it has recorded no end")
 	for want, p := range map[bool]exchange.Ended{true: {Code: 137, Ran: true, Killed: true}, false: {Code: 64, Killed: true}} {
 		require.NoError(t, l.End(t.Context(), keeper.Holder{}, keeper.End{Outcome: job.None, Process: p}))
-		r, err := l.result()
+		r, err := l.result(t.TempDir())
 		require.NoError(t, err)
 		assert.Equal(t, want, r.Killed)
 		assert.Equal(t, p.Code, r.Code)
 	}
 	require.NoError(t, l.End(t.Context(), keeper.Holder{}, keeper.End{Outcome: job.Committed, State: &keeper.State{Digest: "x"}}))
-	_, err = l.result()
+	_, err = l.result(t.TempDir())
 	require.Error(t, err, "its state is not stored")
 }
 

@@ -35,6 +35,8 @@ type Machine struct {
 	Command []string
 	// Patience is how long a run may take.
 	Patience time.Duration
+	// Folder is for temporary files; "" is that of the system, which an agent that is a container may not write.
+	Folder string
 
 	mutex sync.Mutex
 	runs  map[string]*ledger
@@ -105,7 +107,7 @@ func (m *Machine) conclude(ctx context.Context, n executor.Name, failed error) (
 		_ = m.Containers.Remove(ctx, n) // the next agent removes what is left
 		return Result{}, err
 	}
-	return m.ledger(n.UID).result()
+	return m.ledger(n.UID).result(m.Folder)
 }
 
 // over waits until an attempt is over.
