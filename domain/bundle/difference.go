@@ -75,7 +75,7 @@ func (i Item) drift(owner string, r Record, l Live) (d Difference, differs bool)
 	return d, true
 }
 
-// ill describes an object that is not healthy; "" for one that is, or of which that is not known. Those of Jobs end.
+// ill describes an object that is not healthy; "" for one that is, or whose health is not known. A Job only ends.
 func (i Item) ill(l Live) string {
 	switch {
 	case i.job() || l.Health != InProgress && l.Health != Failing && l.Health != Broken:
