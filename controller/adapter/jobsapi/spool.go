@@ -161,7 +161,17 @@ func (s *Spool) keep(r *http.Request) error {
 	if files := s.files(); len(files) > 0 {
 		_, _ = fmt.Sscanf(filepath.Base(files[len(files)-1]), "%d", &number) // it is named so below
 	}
-	return os.Rename(file.Name(), filepath.Join(s.Folder, fmt.Sprintf("%08d.request", number+1)))
+	err = os.Rename(file.Name(), filepath.Join(s.Folder, fmt.Sprintf("%08d.request", number+1)))
+	return errors.Join(err, durable(s.Folder), durable(filepath.Dir(s.Folder)))
+}
+
+// durable keeps the names in a folder from a failure of power: the plain files of the attempt are removed next.
+func durable(folder string) error {
+	opened, err := os.Open(filepath.Clean(folder))
+	if err != nil {
+		return err
+	}
+	return errors.Join(opened.Sync(), opened.Close())
 }
 
 // seal encrypts a content.
