@@ -130,6 +130,17 @@ func TestAdopts(t *testing.T) {
 	require.ErrorContains(t, err, "cannot adopt what "+filepath.Join(path, "u2.1")+" has: unexpected end of JSON input")
 }
 
+// A container whose daemon was killed while it started it is made anew: it would be refused for ever.
+func TestStartedHalfway(t *testing.T) {
+	fake, c := newFake(t, "example.org/a:1")
+	fake.halfway = "task 1f: already exists"
+	e := open(t, c, folder(t), waits)
+	require.NoError(t, e.Start(t.Context(), attempt()))
+	require.Eventually(t, func() bool { return fake.starts() == 1 }, time.Minute, 5*time.Millisecond)
+	require.NoError(t, e.Remove(t.Context(), attempt().Name))
+	sees(t, e, gone)
+}
+
 // JOBS-DESIGN.md 3: a container whose program may have been started is not started again; one whose program was not
 // started ends its attempt.
 func TestStartsOnce(t *testing.T) {

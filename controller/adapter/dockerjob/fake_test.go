@@ -29,11 +29,13 @@ type fakeEngine struct {
 	mutex      sync.Mutex
 	images     map[string]bool
 	containers map[string]*fakeContainer
-	// broken is what each start of a container answers.
-	broken string
+	// broken is what each start of a container answers, halfway what each start of the first container does.
+	broken, halfway string
 	// unreadable is what each container that copies from an image logs before it fails; "" for one that succeeds.
 	unreadable string
 	pulled     []string
+	// made counts the containers of attempts.
+	made int
 	// copied are the images that were copied from.
 	copied []string
 }
@@ -118,6 +120,9 @@ func (e *fakeEngine) create(w http.ResponseWriter, r *http.Request) {
 	for key, value := range labels {
 		c.labels[key], _ = value.(string)
 	}
+	if !strings.HasSuffix(name, "-image") {
+		e.made++
+	}
 	e.containers[name] = c
 	answer(w, http.StatusCreated, map[string]string{"Id": name})
 }
@@ -147,6 +152,10 @@ func (e *fakeEngine) start(w http.ResponseWriter, r *http.Request) {
 		copies := strings.HasSuffix(name, "-image")
 		if e.broken != "" && !copies {
 			refuse(w, http.StatusInternalServerError, e.broken)
+			return
+		}
+		if e.halfway != "" && !copies && e.made == 1 {
+			refuse(w, http.StatusInternalServerError, e.halfway)
 			return
 		}
 		c.running, c.starts = true, c.starts+1
