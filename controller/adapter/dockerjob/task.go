@@ -118,14 +118,14 @@ func (t *task) start(ctx context.Context) error {
 		return err
 	}
 	if _, err = t.engine.Client.ContainerStart(ctx, name(t.attempt.Name), client.ContainerStartOptions{}); err != nil {
-		return errors.Join(fmt.Errorf("the engine cannot start its container: %w", err), t.renew(ctx))
+		return errors.Join(fmt.Errorf("the engine cannot start its container: %w", err), t.discardUnstarted(ctx))
 	}
 	return nil
 }
 
-// renew removes a container that could not be started, so that another one is made: a daemon that was killed while it
-// started one may refuse that one for ever, as its task "already exists".
-func (t *task) renew(ctx context.Context) error {
+// discardUnstarted removes a container that could not be started, so that the next try makes another one. A daemon that was
+// killed while it started a container may refuse to start it for ever: "task …: already exists".
+func (t *task) discardUnstarted(ctx context.Context) error {
 	running, err := t.running(ctx, name(t.attempt.Name))
 	if err == nil && !running {
 		err = t.discard(ctx, name(t.attempt.Name))

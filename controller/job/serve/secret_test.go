@@ -30,7 +30,7 @@ func (vault) Read(_ context.Context, namespace string, files []run.SecretFile) (
 	return map[string][]byte{files[0].Name: []byte("s3cret")}, nil
 }
 
-// JOBS.md J14: the secrets of a run are for the key of the node that has claimed it, and for nobody else.
+// JOBS.md J14: only the node that has claimed a run gets its secrets, sealed for the key of that node.
 func TestSecrets(t *testing.T) {
 	b := newBench(t)
 	b.api.Secrets = vault{}
