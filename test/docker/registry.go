@@ -31,13 +31,19 @@ func registryPort() string {
 	return port
 }
 
-// chooseRegistry chooses the address of the registry.
+// chooseRegistry chooses the address of the registry, by a port that the kernel gives to no program by itself: it is used
+// later.
 func chooseRegistry() error {
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
+	const first, ports = 20_000, 10_000
+	var err error
+	for n := range ports {
+		address := fmt.Sprintf("127.0.0.1:%d", first+(os.Getpid()+n)%ports)
+		var free net.Listener
+		if free, err = net.Listen("tcp", address); err == nil {
+			return errors.Join(os.Setenv(variableRegistry, address), free.Close())
+		}
 	}
-	return errors.Join(os.Setenv(variableRegistry, free.Addr().String()), free.Close())
+	return err
 }
 
 // Push serves a registry until the test ends, with the images of files, and returns their names by their digests.
