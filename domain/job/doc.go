@@ -4,7 +4,8 @@
 // Its rooms decide:
 //
 //	workspace   who holds the lock of a Workspace, which state counts, and what a person may decide
-//	run         what a Run is doing, derived from its Workspace and its pod; what a Run is frozen to
+//	run         what a Run is doing, derived from its Workspace and its pod, and the input that it is frozen to
+//	program     whether a template can be run, and which parameters fit its schema
 //	retention   which blobs, chunks and Runs may be deleted
 //	template    what a template and its type are together, and the version that they are frozen to
 //	tooltype    what OpenTofu and Ansible find of a run's parameters

@@ -2,9 +2,7 @@
 //
 //	Queue     Runs of a Workspace that have not ended → which one is next, which wait, which end at once
 //	Derive    a Run, its pod and its Workspace → its status
-//	Freeze    a TemplateVersion, a Workspace's parameters → the input of a Run, with its digest
-//	EndOf     a Workspace that is deleted → destroy, wait, or let go
-//
+
 // Statuses are derived: the Workspace is the truth (JOBS.md J3). An end that a status shows is final.
 //
 // What must not come in: a Kubernetes type, a clock, a log.

@@ -11,6 +11,9 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/tooltype"
 )
 
+// Contract is the version of the runner contract that this version of Orcon speaks.
+const Contract = "v1"
+
 // Input is everything that decides what a Run does. It is frozen when the Run is created, and kept with the state, so
 // that a destroy run needs no sources (JOBS.md J18).
 type Input struct {
@@ -29,6 +32,12 @@ type Input struct {
 	Files
 	Surroundings
 	Steps
+}
+
+// Action is a way to run a template.
+type Action struct {
+	Entrypoint []string `json:"entrypoint"`
+	Args       []string `json:"args"`
 }
 
 // Steps link a Run with others of its Workspace.

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/program"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
 )
@@ -14,7 +15,7 @@ import (
 // planning returns the input of a Run that plans, and its digest.
 func planning(t testing.TB, action string) (run.Input, string) {
 	t.Helper()
-	version := run.TemplateVersion{Name: "network", Actions: map[string]run.Action{
+	version := program.TemplateVersion{Name: "network", Actions: map[string]run.Action{
 		"plan": {Entrypoint: []string{"plan"}}, "deploy": {Entrypoint: []string{"apply"}, Args: []string{"x"}},
 		"plan-destroy": {Entrypoint: []string{"plan", "-destroy"}}, "destroy": {Entrypoint: []string{"destroy"}},
 		"plan-none": {Entrypoint: []string{"plan"}},

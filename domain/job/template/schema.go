@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/program"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/spelling"
 )
 
@@ -57,7 +57,7 @@ func ParseSchema(text []byte) (Signature, error) {
 	if len(strings.TrimSpace(string(text))) == 0 {
 		return Signature{}, nil
 	}
-	if _, err := run.ParseSchema(text); err != nil {
+	if _, err := program.ParseSchema(text); err != nil {
 		return Signature{}, err
 	}
 	var keywords map[string]json.RawMessage
@@ -159,7 +159,7 @@ func hides(keyword string, value any) bool {
 // fits returns why a value cannot be that of a name.
 func (s Signature) fits(one string, value any) error {
 	s.required = nil
-	compiled, err := run.ParseSchema([]byte(s.String()))
+	compiled, err := program.ParseSchema([]byte(s.String()))
 	if err != nil {
 		return err
 	}

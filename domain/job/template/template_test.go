@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/program"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/template"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/tooltype"
@@ -73,17 +74,17 @@ func TestFreeze(t *testing.T) {
 	require.NoError(t, err)
 	assert.Regexp(t, `^web-[0-9a-f]{10}$`, name)
 
-	program, err := v.Runnable(name, base)
+	runnable, err := v.Runnable(name, base)
 	require.NoError(t, err)
-	input, err := program.Freeze("deploy", map[string]any{"host": "a.example"}, []run.SecretFile{{Name: "token", Secret: "web", Key: "token"}})
+	input, err := runnable.Freeze("deploy", map[string]any{"host": "a.example"}, []run.SecretFile{{Name: "token", Secret: "web", Key: "token"}})
 	require.NoError(t, err)
 	assert.Equal(t, map[string]any{
 		"region": "eu", "zone": "b", "size": json.Number("2"), "host": "a.example",
 		"token": map[string]any{"fromFile": "/run/orcon/secrets/token"},
 	}, input.Parameters, "fixed, of the template, of the type, given, sensitive")
-	_, err = program.Freeze("deploy", map[string]any{"host": "a", "region": "us"}, nil)
+	_, err = runnable.Freeze("deploy", map[string]any{"host": "a", "region": "us"}, nil)
 	require.ErrorContains(t, err, `parameter "region" is fixed by the template: remove it`)
-	_, err = program.Freeze("deploy", map[string]any{"host": "a"}, nil)
+	_, err = runnable.Freeze("deploy", map[string]any{"host": "a"}, nil)
 	require.ErrorContains(t, err, "token", "a sensitive parameter is required like any other")
 }
 
@@ -97,9 +98,9 @@ func TestAdHoc(t *testing.T) {
 	adHoc, err := template.Freeze(p, child(t), content)
 	require.NoError(t, err)
 	for want, v := range map[string]template.Version{"": inImage, content: adHoc} {
-		program, err := v.Runnable("web", base)
+		runnable, err := v.Runnable("web", base)
 		require.NoError(t, err)
-		input, err := program.Freeze("deploy", map[string]any{"host": "a"}, []run.SecretFile{{Name: "token", Secret: "web", Key: "token"}})
+		input, err := runnable.Freeze("deploy", map[string]any{"host": "a"}, []run.SecretFile{{Name: "token", Secret: "web", Key: "token"}})
 		require.NoError(t, err)
 		assert.Equal(t, want, input.Content)
 	}
@@ -252,13 +253,13 @@ func TestNarrows(t *testing.T) {
 				given[name] = one
 			}
 		}
-		program, err := v.Runnable("web", base)
+		runnable, err := v.Runnable("web", base)
 		require.NoError(t, err)
-		input, err := program.Freeze("deploy", given, nil)
+		input, err := runnable.Freeze("deploy", given, nil)
 		if err != nil {
 			return
 		}
-		above, err := run.ParseSchema([]byte(p.Parameters.String()))
+		above, err := program.ParseSchema([]byte(p.Parameters.String()))
 		require.NoError(t, err)
 		require.NoError(t, above.Check(input.Parameters, []string{"token"}))
 	})

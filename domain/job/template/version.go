@@ -10,7 +10,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/program"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/tooltype"
 )
 
@@ -109,17 +109,17 @@ func (v Version) Name() (string, error) {
 }
 
 // Runnable returns what Runs are frozen from. image is that of the program, by digest.
-func (v Version) Runnable(name, image string) (run.TemplateVersion, error) {
-	schema, err := run.ParseSchema([]byte(v.Parameters.String()))
-	outputs, wrong := run.ParseSchema([]byte(v.Outputs.String()))
+func (v Version) Runnable(name, image string) (program.TemplateVersion, error) {
+	schema, err := program.ParseSchema([]byte(v.Parameters.String()))
+	outputs, wrong := program.ParseSchema([]byte(v.Outputs.String()))
 	if err = errors.Join(err, wrong); err != nil {
-		return run.TemplateVersion{}, err
+		return program.TemplateVersion{}, err
 	}
 	content := ""
 	if v.Mode == AdHoc {
 		content = v.Content
 	}
-	return run.TemplateVersion{
+	return program.TemplateVersion{
 		Name: name, Image: image, Content: content, Contract: v.Contract, Type: v.Tool, Safety: v.Safety, Schema: schema,
 		Sensitive: schema.Sensitive(), SensitiveOutputs: outputs.Sensitive(), Fixed: v.Fixed, Actions: v.Actions, Env: v.Env, Files: v.Files,
 	}, nil

@@ -36,6 +36,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/exchange"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/program"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
@@ -163,7 +164,7 @@ func (c *commits) hold(n int) (*jobsapi.Client, keeper.Hold) {
 		}},
 		Spec: v1alpha1.JobRunSpec{Workspace: c.workspace.Name, Action: "deploy"},
 	}
-	template := run.TemplateVersion{
+	template := program.TemplateVersion{
 		Image: "registry/a@sha256:" + strings.Repeat("a", 64), Contract: run.Contract, Safety: job.Exclusive,
 		Actions: map[string]run.Action{"deploy": {}},
 	}

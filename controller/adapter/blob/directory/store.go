@@ -27,7 +27,7 @@ type Store struct {
 	lock *os.File
 	// structure is held while folders are made and removed.
 	structure sync.Mutex
-	// durable has folders whose names, and those of the folders above, no power failure can lose.
+	// durable has folders whose names no power failure can lose.
 	durable map[string]bool
 }
 
@@ -237,16 +237,17 @@ const maxDurable = 4096
 // structure.
 func (s *Store) syncPath(name string) error {
 	fence := path.Dir(name)
-	if !s.durable[fence] {
-		for _, folder := range []string{".", path.Dir(fence)} {
-			if err := s.sync(folder); err != nil {
-				return err
-			}
+	for _, folder := range []string{path.Dir(fence), fence} {
+		if s.durable[folder] {
+			continue
+		}
+		if err := s.sync(path.Dir(folder)); err != nil {
+			return err
 		}
 		if len(s.durable) >= maxDurable {
 			clear(s.durable)
 		}
-		s.durable[fence] = true
+		s.durable[folder] = true
 	}
 	return s.sync(fence)
 }

@@ -15,7 +15,7 @@ import (
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/job"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/program"
 )
 
 // Program holds the program of a JobWorkspace. The zero value is one that is not there.
@@ -79,14 +79,14 @@ func (p Program) built(ctx context.Context, reader client.Reader, w *v1alpha1.Jo
 }
 
 // Runnable returns what Runs are frozen from. The error names everything that is wrong with it.
-func (p Program) Runnable() (run.TemplateVersion, error) {
+func (p Program) Runnable() (program.TemplateVersion, error) {
 	switch {
 	case p.version != nil:
 		return convert.ToVersion(p.version)
 	case p.template != nil:
 		return convert.ToTemplate(p.template)
 	}
-	return run.TemplateVersion{}, errors.New("there is no program")
+	return program.TemplateVersion{}, errors.New("there is no program")
 }
 
 // Safety returns the safety, without a look at the rest; Exclusive for what is not there.

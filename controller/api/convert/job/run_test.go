@@ -14,6 +14,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/program"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
 )
@@ -166,7 +167,7 @@ func TestToTemplate(t *testing.T) {
 	require.NoError(t, err)
 	schema := got.Schema
 	assert.Equal(t, []string{"size"}, schema.Names())
-	assert.Equal(t, run.TemplateVersion{
+	assert.Equal(t, program.TemplateVersion{
 		Name: "db", Image: "registry/db@sha256:" + strings.Repeat("a", 64), Contract: "v1", Safety: job.Idempotent, Schema: schema,
 		Actions: map[string]run.Action{"deploy": {Entrypoint: []string{"/run"}, Args: []string{"up"}}, "destroy": {Entrypoint: []string{"/run"}}},
 		Env:     map[string]string{"A": "1", "B": ""}, Files: run.Files{Exclude: []string{".terraform"}, Rescue: []string{"errored.tfstate"}},

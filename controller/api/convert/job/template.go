@@ -12,25 +12,26 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/program"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
 )
 
 // ToTemplate returns a template that Runs can be frozen from. The error names everything that is wrong with it.
-func ToTemplate(o *v1alpha1.JobTemplate) (run.TemplateVersion, error) {
+func ToTemplate(o *v1alpha1.JobTemplate) (program.TemplateVersion, error) {
 	if o.Spec.Build != nil {
-		return run.TemplateVersion{}, fmt.Errorf("cannot use template %s: it is built, and its versions are run", o.Name)
+		return program.TemplateVersion{}, fmt.Errorf("cannot use template %s: it is built, and its versions are run", o.Name)
 	}
 	t, err := toProgram(o.Name, o.Spec.JobProgram)
 	return t, errors.Join(err, t.Check())
 }
 
 // ToVersion returns a frozen template that Runs can be frozen from. The error names everything that is wrong with it.
-func ToVersion(o *v1alpha1.JobTemplateVersion) (run.TemplateVersion, error) {
+func ToVersion(o *v1alpha1.JobTemplateVersion) (program.TemplateVersion, error) {
 	t, err := toProgram(o.Name, o.Spec.JobProgram)
 	fixed, unread := ToParameters("spec.fixed", o.Spec.Fixed)
 	t.Content, t.Fixed = o.Spec.Content, fixed
 	if o.Spec.Outputs != nil {
-		outputs, wrong := run.ParseSchema(o.Spec.Outputs.Raw)
+		outputs, wrong := program.ParseSchema(o.Spec.Outputs.Raw)
 		t.SensitiveOutputs = outputs.Sensitive()
 		err = errors.Join(err, within("cannot use template "+o.Name+": spec.outputs", wrong))
 	}
@@ -38,8 +39,8 @@ func ToVersion(o *v1alpha1.JobTemplateVersion) (run.TemplateVersion, error) {
 }
 
 // toProgram returns the program of a template or a version.
-func toProgram(name string, p v1alpha1.JobProgram) (run.TemplateVersion, error) {
-	t := run.TemplateVersion{
+func toProgram(name string, p v1alpha1.JobProgram) (program.TemplateVersion, error) {
+	t := program.TemplateVersion{
 		Name: name, Image: p.Image, Contract: p.Contract, Files: toFiles(p),
 	}
 	r := reader{}
@@ -49,7 +50,7 @@ func toProgram(name string, p v1alpha1.JobProgram) (run.TemplateVersion, error) 
 	t.Type, err = toWord("spec.type", p.Type, types)
 	r.fault(err)
 	if p.Parameters != nil {
-		t.Schema, err = run.ParseSchema(p.Parameters.Raw)
+		t.Schema, err = program.ParseSchema(p.Parameters.Raw)
 		r.fault(within("spec.parameters", err))
 		t.Sensitive = t.Schema.Sensitive()
 	}

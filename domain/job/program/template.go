@@ -1,4 +1,4 @@
-package run
+package program
 
 import (
 	"errors"
@@ -10,12 +10,10 @@ import (
 	"strings"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/tooltype"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/spelling"
 )
-
-// Contract is the version of the runner contract that this version of Orcon speaks.
-const Contract = "v1"
 
 // TemplateVersion is a frozen template, given by hand.
 type TemplateVersion struct {
@@ -34,15 +32,9 @@ type TemplateVersion struct {
 	SensitiveOutputs []string
 	// Fixed are values that no Workspace gives; they are not in the schema.
 	Fixed   map[string]any
-	Actions map[string]Action
+	Actions map[string]run.Action
 	Env     map[string]string
-	Files
-}
-
-// Action is a way to run a template.
-type Action struct {
-	Entrypoint []string `json:"entrypoint"`
-	Args       []string `json:"args"`
+	run.Files
 }
 
 // byDigest matches an image that can never change.
@@ -57,8 +49,8 @@ func (t TemplateVersion) Check() error {
 	if !byDigest.MatchString(t.Image) {
 		fault("image %q names no digest: write NAME@sha256:… so that a run is the same tomorrow", t.Image)
 	}
-	if t.Contract != Contract {
-		fault("contract %q is unknown: use %s", t.Contract, Contract)
+	if t.Contract != run.Contract {
+		fault("contract %q is unknown: use %s", t.Contract, run.Contract)
 	}
 	if _, err := job.ParseSafety(string(t.Safety)); err != nil {
 		fault("%w", err)
@@ -98,23 +90,23 @@ func (t TemplateVersion) checkSensitive(fault func(format string, args ...any)) 
 
 // Freeze returns the input of a Run of an action with the parameters and the secrets of its Workspace. Values of sensitive
 // parameters are not part of it; patterns of the template's type are.
-func (t TemplateVersion) Freeze(action string, parameters map[string]any, secrets []SecretFile) (Input, error) {
+func (t TemplateVersion) Freeze(action string, parameters map[string]any, secrets []run.SecretFile) (run.Input, error) {
 	a, ok := t.Actions[action]
 	if !ok {
 		known := slices.Sorted(maps.Keys(t.Actions))
-		return Input{}, fmt.Errorf("cannot run %s: it has no action %q%s: it has %s", t.Name, action, suggestion(action, known),
+		return run.Input{}, fmt.Errorf("cannot run %s: it has no action %q%s: it has %s", t.Name, action, suggestion(action, known),
 			strings.Join(known, ", "))
 	}
 	values, err := t.values(parameters, secrets)
 	if err != nil {
-		return Input{}, fmt.Errorf("cannot run %s: %w", t.Name, err)
+		return run.Input{}, fmt.Errorf("cannot run %s: %w", t.Name, err)
 	}
-	return Input{
-		Type: t.Type, Action: action, Safety: t.Safety, Artifact: Artifact{Image: t.Image, Content: t.Content},
+	return run.Input{
+		Type: t.Type, Action: action, Safety: t.Safety, Artifact: run.Artifact{Image: t.Image, Content: t.Content},
 		Entrypoint: a.Entrypoint, Args: a.Args, Contract: t.Contract,
-		Parameters: values, Env: t.Env, Steps: Steps{Destroy: t.Actions[Destroy], Planned: t.Actions[Planned(action)]},
-		Surroundings: Surroundings{Confidential: Confidential{secrets, t.SensitiveOutputs}},
-		Files: Files{
+		Parameters: values, Env: t.Env, Steps: run.Steps{Destroy: t.Actions[run.Destroy], Planned: t.Actions[run.Planned(action)]},
+		Surroundings: run.Surroundings{Confidential: run.Confidential{Secrets: secrets, SensitiveOutputs: t.SensitiveOutputs}},
+		Files: run.Files{
 			Exclude: with(t.Exclude, t.Type.Exclude()), Rescue: with(t.Rescue, t.Type.Rescue()), RestoreLogs: t.RestoreLogs,
 		},
 	}, nil
@@ -148,7 +140,7 @@ func pruned(value any) any {
 }
 
 // values returns the values of a Run: those of the schema's defaults, of the Workspace, and of the template.
-func (t TemplateVersion) values(parameters map[string]any, secrets []SecretFile) (map[string]any, error) {
+func (t TemplateVersion) values(parameters map[string]any, secrets []run.SecretFile) (map[string]any, error) {
 	parameters = members(parameters)
 	for _, name := range slices.Sorted(maps.Keys(t.Fixed)) {
 		if _, given := parameters[name]; given {

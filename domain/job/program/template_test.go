@@ -1,4 +1,4 @@
-package run_test
+package program_test
 
 import (
 	"strings"
@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/program"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/tooltype"
 )
@@ -14,25 +15,12 @@ import (
 const parameters = `{"type": "object", "additionalProperties": false, "required": ["size", "token"],
 	"properties": {"size": {"type": "integer", "maximum": 9}, "token": {"type": "string"}, "zones": {"type": "array", "items": {"type": "string"}}}}`
 
-// A destroy run has the input of the last run but for the action, also when the template is gone (JOBS.md J18).
-func TestUndo(t *testing.T) {
-	last := run.Input{Action: "deploy", Artifact: run.Artifact{Image: "a"}, Entrypoint: []string{"apply"}, Args: []string{"x"}, Env: map[string]string{"A": "b"}}
-	_, err := last.Undo()
-	require.ErrorContains(t, err, "has no action destroy: set spec.deletionPolicy")
-	last.Destroy = run.Action{Entrypoint: []string{"destroy"}}
-	want := last
-	want.Action, want.Entrypoint, want.Args = "destroy", []string{"destroy"}, nil
-	got, err := last.Undo()
-	require.NoError(t, err)
-	assert.Equal(t, want, got)
-}
-
 // template returns a template without a fault.
-func template(t *testing.T) run.TemplateVersion {
+func template(t *testing.T) program.TemplateVersion {
 	t.Helper()
-	schema, err := run.ParseSchema([]byte(parameters))
+	schema, err := program.ParseSchema([]byte(parameters))
 	require.NoError(t, err)
-	return run.TemplateVersion{
+	return program.TemplateVersion{
 		Name: "db", Image: "registry/db@sha256:" + strings.Repeat("a", 64), Contract: "v1", Schema: schema, Sensitive: []string{"token"},
 		Actions: map[string]run.Action{"deploy": {Entrypoint: []string{"/run.sh"}}}, Files: run.Files{Exclude: []string{".terraform/*"}},
 	}
@@ -41,25 +29,25 @@ func template(t *testing.T) run.TemplateVersion {
 // Every fault of a template is named, with its cure.
 func TestCheckTemplate(t *testing.T) {
 	require.NoError(t, template(t).Check())
-	readable, err := run.ParseSchema([]byte(`{"properties": {"token": {"default": "x"}}}`))
+	readable, err := program.ParseSchema([]byte(`{"properties": {"token": {"default": "x"}}}`))
 	require.NoError(t, err)
 	tests := map[string]struct {
-		change func(*run.TemplateVersion)
+		change func(*program.TemplateVersion)
 		says   string
 	}{
-		"Tag":        {func(t *run.TemplateVersion) { t.Image = "registry/db:latest" }, "names no digest"},
-		"Short":      {func(t *run.TemplateVersion) { t.Image = "db@sha256:abc" }, "names no digest"},
-		"Contract":   {func(t *run.TemplateVersion) { t.Contract = "v9" }, "use v1"},
-		"Safety":     {func(t *run.TemplateVersion) { t.Safety = "exclusiv" }, `did you mean "exclusive"?`},
-		"Type":       {func(t *run.TemplateVersion) { t.Type = "opentufu" }, `did you mean "opentofu"?`},
-		"NoAction":   {func(t *run.TemplateVersion) { t.Actions = nil }, "it has no action"},
-		"NoProgram":  {func(t *run.TemplateVersion) { t.Actions = map[string]run.Action{"deploy": {}} }, "no entrypoint"},
-		"Exclude":    {func(t *run.TemplateVersion) { t.Exclude = []string{"../x"} }, "must be a glob"},
-		"Absolute":   {func(t *run.TemplateVersion) { t.Rescue = []string{"/etc/passwd"} }, "must be a glob"},
-		"Pattern":    {func(t *run.TemplateVersion) { t.Rescue = []string{"[a"} }, "must be a glob"},
-		"Sensitive":  {func(t *run.TemplateVersion) { t.Sensitive = []string{"tokn"} }, `did you mean "token"?`},
-		"Readable":   {func(t *run.TemplateVersion) { t.Schema = readable }, `sensitive parameter "token" has a default, which all can read`},
-		"TwoAtOnce!": {func(t *run.TemplateVersion) { t.Image, t.Contract = "x", "v9" }, "names no digest: write NAME@sha256:… so that a run is the same tomorrow\ncannot"},
+		"Tag":        {func(t *program.TemplateVersion) { t.Image = "registry/db:latest" }, "names no digest"},
+		"Short":      {func(t *program.TemplateVersion) { t.Image = "db@sha256:abc" }, "names no digest"},
+		"Contract":   {func(t *program.TemplateVersion) { t.Contract = "v9" }, "use v1"},
+		"Safety":     {func(t *program.TemplateVersion) { t.Safety = "exclusiv" }, `did you mean "exclusive"?`},
+		"Type":       {func(t *program.TemplateVersion) { t.Type = "opentufu" }, `did you mean "opentofu"?`},
+		"NoAction":   {func(t *program.TemplateVersion) { t.Actions = nil }, "it has no action"},
+		"NoProgram":  {func(t *program.TemplateVersion) { t.Actions = map[string]run.Action{"deploy": {}} }, "no entrypoint"},
+		"Exclude":    {func(t *program.TemplateVersion) { t.Exclude = []string{"../x"} }, "must be a glob"},
+		"Absolute":   {func(t *program.TemplateVersion) { t.Rescue = []string{"/etc/passwd"} }, "must be a glob"},
+		"Pattern":    {func(t *program.TemplateVersion) { t.Rescue = []string{"[a"} }, "must be a glob"},
+		"Sensitive":  {func(t *program.TemplateVersion) { t.Sensitive = []string{"tokn"} }, `did you mean "token"?`},
+		"Readable":   {func(t *program.TemplateVersion) { t.Schema = readable }, `sensitive parameter "token" has a default, which all can read`},
+		"TwoAtOnce!": {func(t *program.TemplateVersion) { t.Image, t.Contract = "x", "v9" }, "names no digest: write NAME@sha256:… so that a run is the same tomorrow\ncannot"},
 	}
 	for label, tc := range tests {
 		t.Run(label, func(t *testing.T) {
@@ -148,7 +136,7 @@ func TestFreezeSensitive(t *testing.T) {
 // A member that is null is none: the API server drops it from what it stores, and the digest would differ.
 func TestFreezeDropsNull(t *testing.T) {
 	open := template(t)
-	open.Schema, open.Sensitive = run.Schema{}, []string{"token"}
+	open.Schema, open.Sensitive = program.Schema{}, []string{"token"}
 	given := map[string]any{
 		"none": nil, "token": nil, "object": map[string]any{"none": nil, "some": 1}, "list": []any{nil, map[string]any{"none": nil}},
 	}
@@ -180,7 +168,7 @@ func TestFreezeRefuses(t *testing.T) {
 		})
 	}
 	open := template(t)
-	open.Schema = run.Schema{}
+	open.Schema = program.Schema{}
 	_, err := open.Freeze("deploy", nil, nil)
 	require.NoError(t, err, "without a schema everything is allowed")
 }
@@ -189,12 +177,12 @@ func TestFreezeRefuses(t *testing.T) {
 func TestParseSchema(t *testing.T) {
 	for label, text := range map[string]string{
 		"Text": `{`, "Outside": `{"$ref": "https://example.org/x.json"}`, "File": `{"$ref": "file:///etc/passwd"}`,
-		"Number": `{"maximum": 1e999999999}`, "Type": `{"type": "integr"}`, "Large": `{"title": "` + strings.Repeat("x", run.MaxSchema) + `"}`,
+		"Number": `{"maximum": 1e999999999}`, "Type": `{"type": "integr"}`, "Large": `{"title": "` + strings.Repeat("x", program.MaxSchema) + `"}`,
 	} {
-		_, err := run.ParseSchema([]byte(text))
+		_, err := program.ParseSchema([]byte(text))
 		assert.Error(t, err, label)
 	}
-	s, err := run.ParseSchema(nil)
+	s, err := program.ParseSchema(nil)
 	require.NoError(t, err)
 	assert.Empty(t, s.Names())
 }
@@ -204,7 +192,7 @@ func FuzzParseSchema(f *testing.F) {
 	f.Add(parameters, "size", "3")
 	f.Add(`{"$ref": "#"}`, "a", "")
 	f.Fuzz(func(t *testing.T, text, name, value string) {
-		s, err := run.ParseSchema([]byte(text))
+		s, err := program.ParseSchema([]byte(text))
 		if err == nil {
 			_ = s.Check(map[string]any{name: value}, s.Names())
 		}
