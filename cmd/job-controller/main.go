@@ -21,6 +21,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/certificate"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/installation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/supply"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
 )
 
@@ -50,6 +51,8 @@ type settings struct {
 	runnerImage, address string
 	// most bounds how many runs there are at the same time.
 	most run.Most
+	// variables are those of each run.
+	variables map[string]string
 	// received is the folder of blobs that are being received.
 	received string
 
@@ -120,11 +123,27 @@ func (s *settings) define(flags *flag.FlagSet) {
 	flags.StringVar(&s.address, "address", "", "URL by which pods reach the jobs API; unset is that of the Service "+name)
 	flags.IntVar(&s.most.Installation, "maxRuns", 0, "number of runs that hold a lock at the same time, in all namespaces; 0 for no limit")
 	flags.IntVar(&s.most.Namespace, "maxRunsPerNamespace", 0, "number of those in one namespace; 0 for no limit")
+	s.variables = map[string]string{}
+	flags.Func("env", "`NAME=VALUE`: a variable of each run, such as VAULT_ADDR, unless its template has one of that name; may be repeated",
+		s.variable)
 	flags.StringVar(&s.received, "received", os.TempDir(), "folder of states that are being received: four at once, of up to 512 MiB each")
 	s.serving.define(flags)
 	s.store.define(flags)
 	s.building.define(flags)
 	s.remote.define(flags)
+}
+
+// variable adds a variable of each run.
+func (s *settings) variable(text string) error {
+	name, value, err := contract.ParseVariable(text)
+	if err != nil {
+		return err
+	}
+	if _, twice := s.variables[name]; twice {
+		return fmt.Errorf("variable %s is there twice: remove one", name)
+	}
+	s.variables[name] = value
+	return nil
 }
 
 // define adds the flags.

@@ -132,6 +132,18 @@ func TestAddress(t *testing.T) {
 	require.ErrorContains(t, err, "/none")
 }
 
+// A variable of each run is there once, and is none of Orcon's.
+func TestVariables(t *testing.T) {
+	given := []string{"-namespace=n", "-runnerImage=i", "-directory=d", "-env=VAULT_ADDR=https://vault.example.org", "-env", "EMPTY="}
+	s, err := parsed(t, given...)
+	require.NoError(t, err)
+	assert.Equal(t, map[string]string{"VAULT_ADDR": "https://vault.example.org", "EMPTY": ""}, s.variables)
+	for one, says := range map[string]string{"-env=EMPTY=x": "variable EMPTY is there twice", "-env=ORCON_RUN=x": "belongs to Orcon", "-env=A": "NAME=VALUE"} {
+		_, err = parsed(t, append(given, one)...)
+		require.ErrorContains(t, err, says)
+	}
+}
+
 // Limits of runs are numbers; 0 is none.
 func TestMost(t *testing.T) {
 	s, err := parsed(t, "-namespace=n", "-runnerImage=i", "-directory=d", "-maxRuns=20", "-maxRunsPerNamespace=5")

@@ -16,12 +16,13 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/archive/state"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/people"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/spelling"
 )
 
 const (
 	// stateLimit is how large the plain archive of a state may be, in bytes.
-	stateLimit = 512 << 20
+	stateLimit = job.MaxState
 	// fewestDigits is how much of a digest names a state.
 	fewestDigits = 6
 )

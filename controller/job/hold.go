@@ -155,13 +155,15 @@ func (l holding) replace(ctx context.Context, e *execution) error {
 func (l holding) start(ctx context.Context, e *execution) {
 	lock := l.w.Lock
 	input, _, err := convert.ToInput(e.JobRun)
+	limit, checkpoint, wrong := convert.ToCapture(l.o.Spec)
+	err = errors.Join(err, wrong)
 	if err == nil && lock.Attempt > 1 {
 		err = l.Executor.Remove(ctx, l.attempt(lock.Run, lock.Attempt-1))
 	}
 	if err == nil {
 		err = l.Executor.Start(ctx, executor.Attempt{
-			Name: l.attempt(lock.Run, lock.Attempt), Workspace: l.o.Name, Fence: lock.Fence, Input: input, Timing: lock.Timing, Settings: l.Keeper,
-			Hold: convert.ToHold(l.o.Spec),
+			Name: l.attempt(lock.Run, lock.Attempt), Workspace: l.o.Name, Fence: lock.Fence, Input: input, Timing: lock.Timing,
+			Hold: convert.ToHold(l.o.Spec), Settings: executor.Settings{Limit: limit, Checkpoint: checkpoint}, Variables: l.Variables,
 		})
 	}
 	if err != nil {
@@ -199,9 +201,6 @@ func (l holding) silence(ctx context.Context) (time.Duration, error) {
 	return m.watch.Silence(now), nil
 }
 
-// maxState is the size of the largest state that is kept as an orphan, in bytes.
-const maxState = 512 << 20
-
 // listen follows the signs of life of a claimant, and gives up one that is lost.
 func (l holding) listen(ctx context.Context, vanished bool) error {
 	lock := l.w.Lock
@@ -216,7 +215,7 @@ func (l holding) listen(ctx context.Context, vanished bool) error {
 	switch {
 	case lock.Safety.Expires() && e.Silence >= lock.Timing.Takeover():
 		what = "release the lock of"
-		if e.Uploaded, err = evidence.Uploaded(ctx, l.Store, string(l.o.UID), l.w, maxState); err != nil {
+		if e.Uploaded, err = evidence.Uploaded(ctx, l.Store, string(l.o.UID), l.w, job.MaxState); err != nil {
 			l.fail(fmt.Errorf("cannot read what fence %d has stored: %w", lock.Fence, err))
 			return nil
 		}

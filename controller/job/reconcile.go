@@ -35,8 +35,8 @@ type Reconciler struct {
 	Clock func() time.Duration
 	// Most bounds how many Runs hold a lock at the same time.
 	Most run.Most
-	// Keeper are the settings of keepers.
-	Keeper executor.Settings
+	// Variables are those of each run, unless its template has others of their names.
+	Variables map[string]string
 	// Home is the namespace that Orcon runs in; if it is deleted, nothing is destroyed. "" for none.
 	Home string
 	// Sources have further requests, such as those for what executors have made.

@@ -57,6 +57,9 @@ func (c *captures) begin(ctx context.Context) {
 	})
 }
 
+// cure ends a message about a state that is too large.
+const cure = ", or raise spec.state.maxSize of the JobWorkspace"
+
 // checkpoint stores the state of a run that goes on, if it has changed since the last time. A state that is too
 // large, or of another's hold, stops the template.
 func (c *captures) checkpoint(ctx context.Context) error {
@@ -64,7 +67,7 @@ func (c *captures) checkpoint(ctx context.Context) error {
 	defer c.storing.Unlock()
 	a, err := c.run.packStill(ctx, c.run.state(), c.run.Settings.Limit)
 	if errors.Is(err, state.ErrTooLarge) {
-		c.run.stop(err.Error())
+		c.run.stop(err.Error() + cure)
 	}
 	if err != nil {
 		return err
@@ -101,7 +104,7 @@ func (c *captures) final(ctx context.Context, process exchange.Ended) End {
 	if problem == nil {
 		e.Outputs, problem = outputs(r.Settings.State, r.Settings.Secrets)
 	}
-	a, err := r.packStill(ctx, r.state(), orphanFactor*r.Settings.Limit)
+	a, err := r.packStill(ctx, r.state(), job.MaxOrphan(r.Settings.Limit))
 	if err != nil {
 		e.Message = errors.Join(err, problem).Error()
 		return e
@@ -117,8 +120,8 @@ func (c *captures) final(ctx context.Context, process exchange.Ended) End {
 		e.Outcome = job.Unchanged
 	case a.Size > r.Settings.Limit:
 		e.Outcome = job.Orphaned
-		problem = errors.Join(problem, fmt.Errorf("%w: as an archive it has %d bytes, more than %d: remove or exclude files, "+
-			"or raise the limit", state.ErrTooLarge, a.Size, r.Settings.Limit))
+		problem = errors.Join(problem, fmt.Errorf("%w: as an archive it has %d bytes, more than %d: remove or exclude files%s",
+			state.ErrTooLarge, a.Size, r.Settings.Limit, cure))
 	default:
 		e.Outcome = job.Committed
 	}

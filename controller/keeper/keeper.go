@@ -63,9 +63,6 @@ type Settings struct {
 	Forwarded bool
 }
 
-// orphanFactor times its limit is the largest state that is stored as an orphan.
-const orphanFactor = 8
-
 // look is how often the exchange folder is read.
 const look = 20 * time.Millisecond
 

@@ -286,5 +286,5 @@ func TestTooLargeIsStopped(t *testing.T) {
 	assert.Equal(t, 9, code)
 	e := only(t, m)
 	assert.Equal(t, job.Orphaned, e.Outcome)
-	assert.Contains(t, e.Message, "raise the limit")
+	assert.Contains(t, e.Message, "remove or exclude files, or raise spec.state.maxSize of the JobWorkspace")
 }

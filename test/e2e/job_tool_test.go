@@ -81,6 +81,7 @@ func (w *world) configure(r imageRegistry) {
 		{"op": "add", "path": "/spec/template/spec/volumes/-", "value": {"name": "registry", "secret": {"secretName": "registry"}}},
 		{"op": "add", "path": "/spec/template/spec/containers/0/volumeMounts/-", "value": {"name": "keys", "mountPath": "/keys"}},
 		{"op": "add", "path": "/spec/template/spec/containers/0/volumeMounts/-", "value": {"name": "registry", "mountPath": "/registry"}},
+		{"op": "add", "path": "/spec/template/spec/containers/0/args/-", "value": "-env=SITE=lab"},
 		{"op": "add", "path": "/spec/template/spec/containers/0/args/-", "value": "-keys=/keys/keys.txt"},
 		{"op": "add", "path": "/spec/template/spec/containers/0/args/-", "value": "-templateRegistryCredentials=/registry"},
 		{"op": "add", "path": "/spec/template/spec/containers/0/args/-", "value": "-nodeAddress=https://`+address+`:9443"},
@@ -169,7 +170,7 @@ func (w *world) openTofu() {
 	const none, one = "No changes. Your infrastructure matches the configuration.", "Plan: 0 to add, 1 to change, 0 to destroy."
 	w.shipped("opentofu", "localhost/orcon/network:dev",
 		slow("wait", `echo "$ORCON_RUN" >/state/started; sleep 3600`), slow("kill", `kill -9 $PPID; sleep 3600`),
-		v1alpha1.JobAction{Name: "unstored", Entrypoint: []string{"sh", "-ec", "tofu init; TF_HTTP_UPDATE_METHOD=PATCH tofu apply -auto-approve"}})
+		v1alpha1.JobAction{Name: "unstored", Entrypoint: []string{"sh", "-ec", "echo site=$SITE; tofu init; TF_HTTP_UPDATE_METHOD=PATCH tofu apply -auto-approve"}})
 	sites := func(bruges string) {
 		w.set("network", map[string]any{"sites": map[string]string{"ghent": "10.0.0.0/24", "bruges": bruges}})
 	}
@@ -198,7 +199,9 @@ func (w *world) openTofu() {
 	assert.Contains(w.t, w.carried("network", "check", "Succeeded"), none, "the lock that was left is void, and the checkpoint is the state")
 
 	sites("10.0.5.0/24")
-	assert.Contains(w.t, w.carried("network", "unstored", "Failed"), "errored.tfstate")
+	unstored := w.carried("network", "unstored", "Failed")
+	assert.Contains(w.t, unstored, "errored.tfstate")
+	assert.Contains(w.t, unstored, "site=lab", "a variable of the installation")
 	assert.Contains(w.t, w.carried("network", "check", "Failed"), one)
 	w.carried("network", "repair", "Succeeded")
 	assert.Contains(w.t, w.carried("network", "check", "Succeeded"), none, "the rescued state was pushed")

@@ -40,7 +40,7 @@ func (m *Machine) startKeeper(a attempt, at executor.Attempt) error {
 		"--token", a.path(tokenName), "--exchange", a.path(exchangeName), "--state", a.path(stateName), "--scratch", a.path(scratchName),
 		"--logs", a.path(logsName), "--work", a.path(workName),
 	}
-	return m.start(a, keeperProcess, slices.Concat(args, at.KeeperArguments(), m.Keeper), os.Environ(), lock)
+	return m.start(a, keeperProcess, slices.Concat(args, m.Keeper, at.KeeperArguments()), os.Environ(), lock)
 }
 
 // startShim starts the shim unless it lives.

@@ -40,12 +40,15 @@ type Attempt struct {
 	// Hold is how long the container is kept if the process fails; 0 for not at all.
 	Hold     time.Duration
 	Settings Settings
+	// Variables are those of each run of this installation.
+	Variables map[string]string
 }
 
-// Environment returns the variables of the process by name: those of the frozen input, and those of the contract, which
-// win. The number of the state's generation comes with the claim.
+// Environment returns the variables of the process by name: those of the installation, those of the frozen input, which
+// replace them, and those of the contract, which replace both. The number of the state's generation comes with the claim.
 func (a Attempt) Environment() map[string]string {
 	all := map[string]string{}
+	maps.Copy(all, a.Variables)
 	maps.Copy(all, a.Input.Env)
 	for _, one := range contract.Environment(contract.Run{
 		Namespace: a.Namespace, Workspace: a.Workspace, Name: a.Run, Action: a.Input.Action, Type: string(a.Input.Type), Attempt: a.Number,

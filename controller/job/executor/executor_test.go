@@ -9,14 +9,16 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
 )
 
-// JOBS.md J15: the contract's variables win over those of a template; the generation is not known before the claim.
+// JOBS.md J15: the contract's variables win over those of a template, which win over those of the installation; the generation is not known before the claim.
 func TestEnvironment(t *testing.T) {
 	a := executor.Attempt{
 		Name: executor.Name{Namespace: "ns", Run: "web-1", UID: "u", Number: 2}, Workspace: "web",
-		Input: run.Input{Action: "deploy", Env: map[string]string{"A": "b", "ORCON_RUN": "forged", "HOME": "/elsewhere"}},
+		Input:     run.Input{Action: "deploy", Env: map[string]string{"A": "b", "ORCON_RUN": "forged", "HOME": "/elsewhere"}},
+		Variables: map[string]string{"A": "installation", "VAULT_ADDR": "https://vault", "ORCON_ATTEMPT": "forged"},
 	}
 	got := a.Environment()
 	assert.Equal(t, "b", got["A"])
+	assert.Equal(t, "https://vault", got["VAULT_ADDR"])
 	assert.Equal(t, "web-1", got["ORCON_RUN"])
 	assert.Equal(t, "/home/orcon", got["HOME"])
 	assert.Equal(t, "2", got["ORCON_ATTEMPT"])

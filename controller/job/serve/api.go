@@ -11,6 +11,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/runner"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
 )
 
@@ -38,8 +39,8 @@ type Limits struct {
 	Folder string
 }
 
-// DefaultLimits returns the limits of a controller: states of up to 64 MiB, stored up to eight times that as orphans.
-func DefaultLimits() Limits { return Limits{Blob: 512 << 20, State: 512 << 20, Uploads: 4} }
+// DefaultLimits returns the limits of a controller.
+func DefaultLimits() Limits { return Limits{Blob: job.MaxState, State: job.MaxState, Uploads: 4} }
 
 // maxMessage is how large a message without content may be, in bytes: most of it are outputs.
 const maxMessage = 1 << 20

@@ -105,7 +105,7 @@ func (b *Backend) serve(w http.ResponseWriter, r *http.Request) ([]byte, error) 
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
-		return nil, refuse(http.StatusRequestEntityTooLarge, "it exceeds %d bytes: raise the limit of the state", limit)
+		return nil, refuse(http.StatusRequestEntityTooLarge, "it exceeds %d bytes: raise spec.state.maxSize of the JobWorkspace", limit)
 	}
 	if err != nil {
 		return nil, refuse(http.StatusBadRequest, "cannot read the request: %v", err)

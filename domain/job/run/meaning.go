@@ -56,6 +56,8 @@ func Meanings() []condition.Meaning {
 			Cure: "decide with the command in the message"},
 		{Type: condition.Stalled, Reason: "CaptureFailed", Means: "its process has ended, but the state could not be committed",
 			Cure: "decide with the command in the message"},
+		{Type: condition.Stalled, Reason: "StateTooLarge", Means: "its process has ended, but the state is larger than spec.state.maxSize",
+			Cure: "exclude files, or raise it; then decide with the command in the message"},
 		{Type: condition.Stalled, Reason: string(Failed), Means: "it failed; what became of its state is in the message",
 			Cure: "see its log; then " + otherwise},
 		{Type: condition.Stalled, Reason: string(Lost), Means: "it was lost, and how it ended is not known", Cure: otherwise},

@@ -97,9 +97,9 @@ func TestDerive(t *testing.T) {
 	lock := workspace.Lock{Run: one, Attempt: 2, Fence: 4, Timing: job.DefaultTiming()}
 	claimed := lock
 	claimed.Claimant = workspace.Claimant{ID: "p", Where: "node-a"}
-	lost, failed, idempotent := claimed, claimed, claimed
+	lost, failed, large, idempotent := claimed, claimed, claimed, claimed
 	lost.Recovery.Reason = workspace.Vanished
-	failed.Recovery.Reason = workspace.CaptureFailed
+	failed.Recovery.Reason, large.Recovery.Reason = workspace.CaptureFailed, workspace.StateTooLarge
 	idempotent.Safety, idempotent.Recovery.Reason = job.Idempotent, workspace.Silent
 	end := func(o job.Outcome, e job.Exit) workspace.Workspace {
 		return workspace.Workspace{Name: "shop/db", Last: workspace.Ended{Run: one, Attempt: 1, Fence: 3, Outcome: o, Exit: e}}
@@ -126,6 +126,7 @@ func TestDerive(t *testing.T) {
 		"Unstored":   {facts: run.Facts{Cancelled: true, Waits: "the disk is full"}, from: held(claimed), phase: run.Capturing, says: "waits to be stored: the disk is full"},
 		"Lost":       {from: held(lost), phase: run.Lost, says: "may still run on node-a: decide with `orcon job unlock shop/db --because TEXT --accept generation`"},
 		"NotStored":  {facts: run.Facts{Problem: "x links to /etc"}, from: held(failed), phase: run.Lost, says: "its process has ended (exit code 0), and its state could not be committed: x links to /etc: decide with `orcon job unlock shop/db"},
+		"TooLarge":   {facts: run.Facts{Problem: "it has 9 bytes"}, from: held(large), phase: run.Lost, says: "and its state is too large, and kept as an orphan: it has 9 bytes: decide with"},
 		"Killed":     {from: end(job.Committed, job.Exit{Cause: job.Killed}), phase: run.Failed, says: "it was killed from outside, or for lack of memory: `orcon job logs one`; its state is committed", ended: true},
 		"NoMemory":   {facts: run.Facts{Pod: run.Pod{OutOfMemory: true}}, from: end(job.Committed, job.Exit{Cause: job.Killed}), phase: run.Failed, says: "for lack of memory: raise the limit", ended: true},
 		"LostSafe":   {from: held(idempotent), phase: run.Lost, says: "released after 3m15s of silence"},

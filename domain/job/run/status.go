@@ -161,7 +161,7 @@ func lost(f Facts, w workspace.Workspace) Status {
 // plight describes why a person must decide.
 func plight(f Facts, l workspace.Lock) string {
 	why := reasons[l.Recovery.Reason]
-	if l.Recovery.Reason != workspace.CaptureFailed {
+	if l.Recovery.Reason == workspace.Silent || l.Recovery.Reason == workspace.Vanished {
 		return fmt.Sprintf("%s; its process may still run on %s", why, cmp.Or(l.Claimant.Where, f.Pod.Where))
 	}
 	if f.Problem != "" {
@@ -177,6 +177,7 @@ var reasons = map[workspace.Reason]string{
 	workspace.Silent:        "it sends no renewals",
 	workspace.Vanished:      "its pod ended without an outcome",
 	workspace.CaptureFailed: "its state could not be committed",
+	workspace.StateTooLarge: "its state is too large, and kept as an orphan",
 }
 
 // ended returns the status of the Run whose end the Workspace records.

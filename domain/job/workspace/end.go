@@ -75,7 +75,10 @@ func (w Workspace) End(c Capture) (Workspace, job.Outcome, error) {
 	if err != nil {
 		return late(w, c, err)
 	}
+	reason := CaptureFailed
 	switch {
+	case c.Outcome == job.Orphaned: // a holder keeps its own state as an orphan for no other reason
+		reason = StateTooLarge
 	case c.Outcome == job.Committed && c.Blob.Digest == w.State.Digest:
 		c.Outcome = job.Unchanged
 	case c.Outcome == job.Committed && ahead(w, c.Extent) != nil:
@@ -85,7 +88,7 @@ func (w Workspace) End(c Capture) (Workspace, job.Outcome, error) {
 	case c.Outcome == job.Committed:
 		w = advance(w, Generation{Blob: c.Blob, Exit: c.Exit, Author: c.Run.String()})
 	case !c.Outcome.Releases():
-		return unresolved(w, c)
+		return unresolved(w, c, reason)
 	}
 	if c.Outcome == job.Unchanged && c.Exit.Torn() {
 		w.State.Exit, w.State.Accepted = c.Exit, false
@@ -106,13 +109,13 @@ func late(w Workspace, c Capture, reason error) (Workspace, job.Outcome, error) 
 		c.Run, reason, w.Name)
 }
 
-// unresolved keeps the lock for a person's decision, and the archive as an orphan.
-func unresolved(w Workspace, c Capture) (Workspace, job.Outcome, error) {
+// unresolved keeps the lock for a person's decision, for a reason, and the archive as an orphan.
+func unresolved(w Workspace, c Capture, reason Reason) (Workspace, job.Outcome, error) {
 	next := orphan(w, c.orphan())
 	if err := fits(next); err != nil {
 		return w, "", fmt.Errorf("cannot keep the state of %s: %w", c.Run, err)
 	}
-	next.Lock.Recovery = Recovery{CaptureFailed, c.Outcome, c.Exit}
+	next.Lock.Recovery = Recovery{reason, c.Outcome, c.Exit}
 	return next, c.Outcome, nil
 }
 

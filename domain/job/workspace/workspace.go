@@ -132,6 +132,8 @@ const (
 	Vanished Reason = "Vanished"
 	// CaptureFailed means that the holder could not commit the state.
 	CaptureFailed Reason = "CaptureFailed"
+	// StateTooLarge means that the state is larger than its Workspace permits, and is kept as an orphan.
+	StateTooLarge Reason = "StateTooLarge"
 )
 
 // Blob is a stored archive. Its key lies under the Workspace and the fence of the hold that wrote it.

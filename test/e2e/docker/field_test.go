@@ -130,6 +130,7 @@ func (f *field) prepareController() {
 	require.NoError(t, os.MkdirAll(f.states, 0o700))
 	f.serving = []string{
 		"-kubeconfig", config, "-namespace", system, "-leaderElect=false",
+		"-env", "SITE=lab",
 		"-runnerImage", "localhost/none", "-directory", f.states, "-received", f.folder, "-contents", filepath.Join(f.folder, "contents"),
 		"-templateRegistry", docker.RegistryHost() + "/templates", "-port", fmt.Sprint(port), "-healthPort", fmt.Sprint(controlplane.FreePort(t)), "-nodePort", fmt.Sprint(nodes),
 		"-tlsCertFile", filepath.Join(f.folder, "tls.crt"), "-tlsKeyFile", filepath.Join(f.folder, "tls.key"),

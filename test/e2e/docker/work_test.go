@@ -74,7 +74,7 @@ spec:
         - |
           cat "$ORCON_APPROVED_PLAN/plan.txt" >>/logs/all
           mkdir -p /state/cache; touch /state/cache/a /state/kept errored.tfstate
-          echo "{\"logs\": $(wc -l </logs/all)}" >"$ORCON_OUTPUTS"
+          echo "{\"logs\": $(wc -l </logs/all), \"site\": \"$SITE\"}" >"$ORCON_OUTPUTS"
     - {name: fail, entrypoint: [sh, -ec, exit 3]}
 ---
 apiVersion: orcon.tengu.io/v1alpha1
@@ -88,8 +88,8 @@ metadata: {name: held, namespace: shop}
 spec: {template: settings, holdOnFailure: 1h, target: {runNode: {name: lab-1}}}
 `
 
-// honours has runs on the machine leave and apply plans, find the log files of the last one, have their state excluded and
-// rescued, and be held where they fail, as in the cluster (JOBS.md J15 and J17, JOBS-DESIGN.md 14, 15 and 17).
+// honours has runs on the machine find the variables of the installation and the log files of the last run, leave and apply
+// plans, have their state excluded and rescued, and be held where they fail, as in the cluster (JOBS.md J15 and J17, JOBS-DESIGN.md 14, 15 and 17).
 func (f *field) honours(busybox string) {
 	f.apply(fmt.Sprintf(planner, busybox))
 	for number := 1; number <= 2; number++ {
@@ -103,7 +103,7 @@ func (f *field) honours(busybox string) {
 			return applies != ""
 		}))
 		f.becomes("jobrun/"+applies, "Succeeded")
-		assert.JSONEq(f.t, fmt.Sprintf(`{"logs": %d}`, number), f.value("jobrun/"+applies, "{.state.report.outputs}"))
+		assert.JSONEq(f.t, fmt.Sprintf(`{"logs": %d, "site": "lab"}`, number), f.value("jobrun/"+applies, "{.state.report.outputs}"))
 	}
 	folder := filepath.Join(f.t.TempDir(), "state")
 	f.orcon("job", "state", "pull", "planned", folder, "-n", shop)

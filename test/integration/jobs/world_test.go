@@ -142,7 +142,7 @@ func (w *world) start() {
 	began := time.Now()
 	r := &controller.Reconciler{
 		Client: m.GetClient(), Reader: m.GetAPIReader(), Executor: w.executor, Store: w.store, Signs: w.ports, Events: events.NewFakeRecorder(10_000),
-		Now: time.Now, Clock: func() time.Duration { return time.Since(began) },
+		Now: time.Now, Clock: func() time.Duration { return time.Since(began) }, Variables: map[string]string{"VAULT_ADDR": "https://vault"},
 	}
 	require.NoError(w.t, r.SetupWithManager(m))
 	ctx, stop := context.WithCancel(context.Background())
@@ -219,11 +219,13 @@ func shown(all []metav1.Condition) string {
 // reaches waits until the condition of a Run begins so.
 func (w *world) reaches(name, want string) {
 	w.t.Helper()
+	last := ""
 	reached := func() bool {
-		last := shown(w.get(name).Status.Conditions)
+		last = shown(w.get(name).Status.Conditions)
 		return last != "" && strings.HasPrefix(last, want)
 	}
-	require.Eventually(w.t, reached, limit, 20*time.Millisecond, "%s does not reach %q", name, want)
+	err := poll(limit, reached)
+	require.NoError(w.t, err, "%s does not reach %q: it has %q", name, want, last)
 }
 
 // out returns a file that scripts write, write makes one.

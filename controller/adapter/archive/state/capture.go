@@ -265,5 +265,5 @@ func (m *measured) Write(p []byte) (int, error) {
 func (m *measured) sum() string { return "sha256:" + hex.EncodeToString(m.digest.Sum(nil)) }
 
 func tooLarge(limit int64) error {
-	return fmt.Errorf("%w: as an archive it exceeds %d bytes: remove or exclude files, or raise the limit", ErrTooLarge, limit)
+	return fmt.Errorf("%w: as an archive it exceeds %d bytes: remove or exclude files", ErrTooLarge, limit)
 }

@@ -78,7 +78,8 @@ func (r *reader) lock(field string, l *v1alpha1.JobLock) workspace.Lock {
 	}
 	if v := l.Recovery; v != nil {
 		lock.Recovery = workspace.Recovery{
-			Reason:  known(r, field+".recovery.reason", v.Reason, workspace.Silent, workspace.Vanished, workspace.CaptureFailed),
+			Reason: known(r, field+".recovery.reason", v.Reason, workspace.Silent, workspace.Vanished, workspace.CaptureFailed,
+				workspace.StateTooLarge),
 			Outcome: r.outcome(field+".recovery.outcome", v.Outcome), Exit: r.exit(field+".recovery.exit", v.Exit),
 		}
 	}

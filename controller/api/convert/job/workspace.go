@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/value"
@@ -31,6 +32,25 @@ func ToHold(spec v1alpha1.JobWorkspaceSpec) time.Duration {
 		return 0
 	}
 	return spec.HoldOnFailure.Duration
+}
+
+// ToCapture returns how many bytes the archive of a state may have, and the time between checkpoints; 0 for the defaults.
+func ToCapture(spec v1alpha1.JobWorkspaceSpec) (limit int64, checkpoint time.Duration, err error) {
+	s := spec.State
+	if s == nil {
+		return 0, 0, nil
+	}
+	if s.CheckpointInterval != nil {
+		checkpoint = s.CheckpointInterval.Duration
+	}
+	if s.MaxSize == "" {
+		return 0, checkpoint, nil
+	}
+	size, err := resource.ParseQuantity(s.MaxSize)
+	if err == nil && (size.Value() < 1<<20 || size.Value() > job.MaxState) {
+		err = errors.New("use 1Mi to 512Mi")
+	}
+	return size.Value(), checkpoint, within("spec.state.maxSize", err)
 }
 
 // ToConcurrency returns what happens to a Run that is created beside another one.

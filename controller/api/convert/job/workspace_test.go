@@ -54,6 +54,34 @@ func TestToTerms(t *testing.T) {
 	assert.Equal(t, workspace.Terms{Safety: job.ReadOnly, Timing: job.Timing{Lost: time.Second}, Keep: 7}, ToTerms(spec, job.ReadOnly))
 }
 
+// How states are captured has defaults; a size that is none is named with its field.
+func TestToCapture(t *testing.T) {
+	for label, tc := range map[string]struct {
+		policy     *v1alpha1.JobStatePolicy
+		limit      int64
+		checkpoint time.Duration
+		says       string
+	}{
+		"None":       {},
+		"Encryption": {policy: &v1alpha1.JobStatePolicy{Encryption: v1alpha1.EncryptionDisabled}},
+		"Both":       {policy: &v1alpha1.JobStatePolicy{MaxSize: "3Mi", CheckpointInterval: &metav1.Duration{Duration: time.Second}}, limit: 3 << 20, checkpoint: time.Second},
+		"Large":      {policy: &v1alpha1.JobStatePolicy{MaxSize: "600M"}, says: "spec.state.maxSize: use 1Mi to 512Mi"},
+		"Small":      {policy: &v1alpha1.JobStatePolicy{MaxSize: "5"}, says: "spec.state.maxSize: use 1Mi to 512Mi"},
+		"Words":      {policy: &v1alpha1.JobStatePolicy{MaxSize: "much"}, says: "spec.state.maxSize: quantities must match"},
+	} {
+		t.Run(label, func(t *testing.T) {
+			limit, checkpoint, err := ToCapture(v1alpha1.JobWorkspaceSpec{State: tc.policy})
+			if tc.says != "" {
+				require.ErrorContains(t, err, tc.says)
+				return
+			}
+			require.NoError(t, err)
+			assert.Equal(t, tc.limit, limit)
+			assert.Equal(t, tc.checkpoint, checkpoint)
+		})
+	}
+}
+
 // A time is stored in seconds, in UTC.
 func TestTimes(t *testing.T) {
 	zone := time.FixedZone("", 3600)
@@ -80,7 +108,7 @@ func TestUnreadableWorkspace(t *testing.T) {
 			[]string{
 				`state.lock.run.origin: value "Pull" is unknown: use "Push", or leave it out`,
 				`state.lock.safety: value "Exclusiv" is unknown: did you mean "Exclusive"?`,
-				`state.lock.recovery.reason: value "Gone" is unknown: use one of ["CaptureFailed" "Silent" "Vanished"]`,
+				`state.lock.recovery.reason: value "Gone" is unknown: use one of ["CaptureFailed" "Silent" "StateTooLarge" "Vanished"]`,
 				`state.lock.recovery.outcome: value "Committd" is unknown: did you mean "Committed"?`,
 				`state.lock.recovery.exit.cause: value "Kiled" is unknown: did you mean "Killed"?`,
 				`state.lock: a hold needs a fence and the UID of its run`,

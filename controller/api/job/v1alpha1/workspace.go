@@ -147,6 +147,21 @@ type JobStatePolicy struct {
 	// +optional
 	// +kubebuilder:validation:Enum=Enabled;Disabled
 	Encryption string `json:"encryption,omitempty"`
+	// maxSize is how large a state may be as an archive, from 1Mi to 512Mi; unset is 64Mi. A larger one is no new generation:
+	// up to eight times as much, and 512Mi at most, is kept as an orphan.
+	// +optional
+	// +kubebuilder:validation:MaxLength=16
+	// +kubebuilder:validation:Pattern=`^[0-9]{1,9}(Ki|Mi|k|M)?$`
+	// +kubebuilder:validation:XValidation:rule="quantity(self).compareTo(quantity('1Mi')) >= 0 && quantity(self).compareTo(quantity('512Mi')) <= 0",message="use 1Mi to 512Mi"
+	MaxSize string `json:"maxSize,omitempty"`
+	// checkpointInterval is the time between checkpoints of a state that changes while a run goes on, from 1s to 1h; unset is
+	// 30s. A write of Terraform's state over HTTP is a checkpoint at once.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=16
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,6}(\.[0-9]{1,6})?(ns|us|µs|ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('1h')",message="use 1s to 1h"
+	CheckpointInterval *metav1.Duration `json:"checkpointInterval,omitempty"`
 }
 
 // EncryptionDisabled is the encryption of states that are stored in plain.
@@ -317,10 +332,10 @@ type JobLock struct {
 
 // JobRecovery tells why a hold needs a person's decision.
 type JobRecovery struct {
-	// reason is Silent if the holder sends no renewals, Vanished if its pod ended without an outcome, and CaptureFailed if
-	// the state could not be committed.
+	// reason is Silent if the holder sends no renewals, Vanished if its pod ended without an outcome, StateTooLarge if the
+	// state is larger than spec.state.maxSize, and CaptureFailed if it could not be committed for another reason.
 	// +required
-	// +kubebuilder:validation:Enum=Silent;Vanished;CaptureFailed
+	// +kubebuilder:validation:Enum=Silent;Vanished;CaptureFailed;StateTooLarge
 	Reason string `json:"reason"`
 	// outcome is the outcome that the holder reported; unset for none.
 	// +optional
