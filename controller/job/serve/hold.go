@@ -21,15 +21,24 @@ import (
 const swaps = 8
 
 // change stores what decide makes of a Workspace, also where decide returns an error beside a Workspace that differs:
-// it keeps an orphan then.
+// it keeps an orphan then. It first decides by the copy at hand, which saves a read: if that is of an earlier version, the
+// write is refused; and what changes nothing is decided again by the stored Workspace.
 func (a *API) change(ctx context.Context, uid string, decide func(workspace.Workspace) (workspace.Workspace, error)) (workspace.Workspace, error) {
-	for range swaps {
-		stored, err := a.Workspaces.Get(ctx, uid)
+	read := a.Workspaces.Recent
+	for try := range swaps {
+		stored, err := read(ctx, uid)
+		recent := try == 0
+		if read = a.Workspaces.Get; recent && err != nil {
+			continue
+		}
 		if err != nil {
 			return workspace.Workspace{}, err
 		}
 		next, refused := decide(stored.Workspace)
 		if reflect.DeepEqual(next, stored.Workspace) {
+			if recent {
+				continue
+			}
 			return next, refused
 		}
 		switch err := a.Workspaces.Swap(ctx, uid, stored.Version, next); {

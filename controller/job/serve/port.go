@@ -23,6 +23,8 @@ var (
 type Workspaces interface {
 	// Get returns the stored Workspace itself, not a cached copy.
 	Get(ctx context.Context, uid string) (Stored, error)
+	// Recent returns a copy at hand, which may be of an earlier version.
+	Recent(ctx context.Context, uid string) (Stored, error)
 	// Swap stores the next value of one that still has a version; otherwise it returns ErrMoved. After another error it
 	// may be stored or not.
 	Swap(ctx context.Context, uid, version string, next workspace.Workspace) error

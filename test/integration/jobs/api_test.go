@@ -54,6 +54,11 @@ func (w workspaces) Get(ctx context.Context, uid string) (serve.Stored, error) {
 	return serve.Stored{Version: o.ResourceVersion, Workspace: now}, err
 }
 
+// Recent implements serve.Workspaces.
+func (w workspaces) Recent(ctx context.Context, uid string) (serve.Stored, error) {
+	return w.Get(ctx, uid)
+}
+
 // Swap implements serve.Workspaces.
 func (w workspaces) Swap(ctx context.Context, uid, version string, next workspace.Workspace) error {
 	o, err := w.workspaceOf(ctx, uid)

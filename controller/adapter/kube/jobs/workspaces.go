@@ -30,6 +30,20 @@ func (w Workspaces) Get(ctx context.Context, uid string) (serve.Stored, error) {
 	if err != nil {
 		return serve.Stored{}, err
 	}
+	return w.stored(ctx, o)
+}
+
+// Recent implements serve.Workspaces, by the cache.
+func (w Workspaces) Recent(ctx context.Context, uid string) (serve.Stored, error) {
+	var found v1alpha1.JobWorkspaceList
+	if err := w.find(ctx, uid, &found); err != nil || len(found.Items) == 0 {
+		return serve.Stored{}, missing("JobWorkspace", uid, err)
+	}
+	return w.stored(ctx, &found.Items[0])
+}
+
+// stored returns a JobWorkspace with its version.
+func (w Workspaces) stored(ctx context.Context, o *v1alpha1.JobWorkspace) (serve.Stored, error) {
 	safety, err := w.safety(ctx, o)
 	if err != nil {
 		return serve.Stored{}, err

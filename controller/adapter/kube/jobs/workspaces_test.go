@@ -41,6 +41,21 @@ func TestSwap(t *testing.T) {
 	assert.Equal(t, "tofu", stored.Spec.Template, "all else stays")
 }
 
+// A recent Workspace is that of the cache alone; what is not there is an error that names it.
+func TestRecent(t *testing.T) {
+	template, w, _, _ := shop(t)
+	live := newWorld(t, template, w)
+	live.fault = errors.New("down")
+	port := Workspaces{Objects: Objects{Cache: newWorld(t, template, w), Live: live}}
+	recent, err := port.Recent(t.Context(), "w-uid")
+	require.NoError(t, err)
+	assert.Equal(t, "shop/network", recent.Workspace.Name)
+	_, err = port.Get(t.Context(), "w-uid")
+	require.ErrorIs(t, err, live.fault)
+	_, err = port.Recent(t.Context(), "other")
+	require.ErrorContains(t, err, "cannot read the JobWorkspace with UID other")
+}
+
 // A template that is not there, or cannot be used, counts as exclusive: nothing expires then (JOBS.md J6).
 func TestSafety(t *testing.T) {
 	template, w, _, _ := shop(t)

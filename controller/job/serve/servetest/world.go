@@ -111,6 +111,17 @@ func (w workspaces) Get(_ context.Context, uid string) (serve.Stored, error) {
 	return serve.Stored{Version: strconv.Itoa(w.versions[uid]), Workspace: w.workspaces[uid]}, nil
 }
 
+// Recent implements serve.Workspaces, by the value before the last one.
+func (w workspaces) Recent(_ context.Context, uid string) (serve.Stored, error) {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	past, version := w.history[uid], w.versions[uid]
+	if len(past) < 2 {
+		return serve.Stored{}, fmt.Errorf("workspace %s is not at hand: %w", uid, workspace.ErrStale)
+	}
+	return serve.Stored{Version: strconv.Itoa(version - 1), Workspace: past[len(past)-2]}, nil
+}
+
 // Swap implements serve.Workspaces.
 func (w workspaces) Swap(_ context.Context, uid, version string, next workspace.Workspace) error {
 	w.mutex.Lock()
