@@ -138,7 +138,9 @@ func TestVariables(t *testing.T) {
 	s, err := parsed(t, given...)
 	require.NoError(t, err)
 	assert.Equal(t, map[string]string{"VAULT_ADDR": "https://vault.example.org", "EMPTY": ""}, s.variables)
-	for one, says := range map[string]string{"-env=EMPTY=x": "variable EMPTY is there twice", "-env=ORCON_RUN=x": "belongs to Orcon", "-env=A": "NAME=VALUE"} {
+	for one, says := range map[string]string{
+		"-env=EMPTY=x": "variable EMPTY is there twice", "-env=ORCON_RUN=x": "belongs to Orcon", "-env=A": "NAME=VALUE",
+	} {
 		_, err = parsed(t, append(given, one)...)
 		require.ErrorContains(t, err, says)
 	}

@@ -170,7 +170,9 @@ func (w *world) openTofu() {
 	const none, one = "No changes. Your infrastructure matches the configuration.", "Plan: 0 to add, 1 to change, 0 to destroy."
 	w.shipped("opentofu", "localhost/orcon/network:dev",
 		slow("wait", `echo "$ORCON_RUN" >/state/started; sleep 3600`), slow("kill", `kill -9 $PPID; sleep 3600`),
-		v1alpha1.JobAction{Name: "unstored", Entrypoint: []string{"sh", "-ec", "echo site=$SITE; tofu init; TF_HTTP_UPDATE_METHOD=PATCH tofu apply -auto-approve"}})
+		v1alpha1.JobAction{Name: "unstored", Entrypoint: []string{"sh", "-ec"}, Args: []string{
+			"echo site=$SITE; tofu init; TF_HTTP_UPDATE_METHOD=PATCH tofu apply -auto-approve",
+		}})
 	sites := func(bruges string) {
 		w.set("network", map[string]any{"sites": map[string]string{"ghent": "10.0.0.0/24", "bruges": bruges}})
 	}

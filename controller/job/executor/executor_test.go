@@ -9,7 +9,8 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
 )
 
-// JOBS.md J15: the contract's variables win over those of a template, which win over those of the installation; the generation is not known before the claim.
+// JOBS.md J15: the contract's variables win over those of a template, which win over those of the installation; the
+// generation is not known before the claim.
 func TestEnvironment(t *testing.T) {
 	a := executor.Attempt{
 		Name: executor.Name{Namespace: "ns", Run: "web-1", UID: "u", Number: 2}, Workspace: "web",

@@ -92,7 +92,7 @@ func TestProtocol(t *testing.T) {
 		{why: "it reads its write", method: "GET", path: "/state", status: 200, answer: `{"serial":1}`},
 		{why: "it writes often", method: "POST", path: "/state?ID=mine", body: `{"serial":2}`, status: 200},
 		{why: "half a state", method: "POST", path: "/state?ID=mine", body: `{"serial":`, status: 400, answer: "not JSON"},
-		{why: "over the limit", method: "POST", path: "/state?ID=mine", body: strings.Repeat(" ", 1025), status: 413, answer: "raise spec.state.maxSize of the JobWorkspace"},
+		{why: "over the limit", method: "POST", path: "/state?ID=mine", body: strings.Repeat(" ", 1025), status: 413, answer: "raise spec.state.maxSize"},
 		{why: "another one does not unlock it", method: "UNLOCK", path: "/state", body: theirs, status: 409, answer: mine},
 		{why: "it unlocks", method: "UNLOCK", path: "/state", body: mine, status: 200},
 		{why: "the answer was lost", method: "UNLOCK", path: "/state", body: mine, status: 200},

@@ -126,7 +126,10 @@ func TestDerive(t *testing.T) {
 		"Unstored":   {facts: run.Facts{Cancelled: true, Waits: "the disk is full"}, from: held(claimed), phase: run.Capturing, says: "waits to be stored: the disk is full"},
 		"Lost":       {from: held(lost), phase: run.Lost, says: "may still run on node-a: decide with `orcon job unlock shop/db --because TEXT --accept generation`"},
 		"NotStored":  {facts: run.Facts{Problem: "x links to /etc"}, from: held(failed), phase: run.Lost, says: "its process has ended (exit code 0), and its state could not be committed: x links to /etc: decide with `orcon job unlock shop/db"},
-		"TooLarge":   {facts: run.Facts{Problem: "it has 9 bytes"}, from: held(large), phase: run.Lost, says: "and its state is too large, and kept as an orphan: it has 9 bytes: decide with"},
+		"TooLarge": {
+			facts: run.Facts{Problem: "it has 9 bytes"}, from: held(large), phase: run.Lost,
+			says: "and its state is too large, and kept as an orphan: it has 9 bytes: decide with",
+		},
 		"Killed":     {from: end(job.Committed, job.Exit{Cause: job.Killed}), phase: run.Failed, says: "it was killed from outside, or for lack of memory: `orcon job logs one`; its state is committed", ended: true},
 		"NoMemory":   {facts: run.Facts{Pod: run.Pod{OutOfMemory: true}}, from: end(job.Committed, job.Exit{Cause: job.Killed}), phase: run.Failed, says: "for lack of memory: raise the limit", ended: true},
 		"LostSafe":   {from: held(idempotent), phase: run.Lost, says: "released after 3m15s of silence"},

@@ -89,7 +89,8 @@ spec: {template: settings, holdOnFailure: 1h, target: {runNode: {name: lab-1}}}
 `
 
 // honours has runs on the machine find the variables of the installation and the log files of the last run, leave and apply
-// plans, have their state excluded and rescued, and be held where they fail, as in the cluster (JOBS.md J15 and J17, JOBS-DESIGN.md 14, 15 and 17).
+// plans, have their state excluded and rescued, and be held where they fail, as in the cluster (JOBS.md J15 and J17,
+// JOBS-DESIGN.md 14, 15 and 17).
 func (f *field) honours(busybox string) {
 	f.apply(fmt.Sprintf(planner, busybox))
 	for number := 1; number <= 2; number++ {

@@ -22,7 +22,9 @@ func vocabulary() map[reflect.Type][]string {
 		reflect.TypeFor[job.Cause]():        {string(job.Killed), string(job.OutOfMemory), string(job.NotStarted), string(job.Unreported)},
 		reflect.TypeFor[tooltype.Type]():    {string(tooltype.OpenTofu), string(tooltype.Ansible)},
 		reflect.TypeFor[job.Safety]():       {string(job.ReadOnly), string(job.Idempotent), string(job.Exclusive)},
-		reflect.TypeFor[workspace.Reason](): {string(workspace.Silent), string(workspace.Vanished), string(workspace.CaptureFailed), string(workspace.StateTooLarge)},
+		reflect.TypeFor[workspace.Reason](): {
+			string(workspace.Silent), string(workspace.Vanished), string(workspace.CaptureFailed), string(workspace.StateTooLarge),
+		},
 	}
 	for _, o := range job.Outcomes() {
 		words[reflect.TypeFor[job.Outcome]()] = append(words[reflect.TypeFor[job.Outcome]()], string(o))

@@ -64,7 +64,10 @@ func TestToCapture(t *testing.T) {
 	}{
 		"None":       {},
 		"Encryption": {policy: &v1alpha1.JobStatePolicy{Encryption: v1alpha1.EncryptionDisabled}},
-		"Both":       {policy: &v1alpha1.JobStatePolicy{MaxSize: "3Mi", CheckpointInterval: &metav1.Duration{Duration: time.Second}}, limit: 3 << 20, checkpoint: time.Second},
+		"Both": {
+			policy: &v1alpha1.JobStatePolicy{MaxSize: "3Mi", CheckpointInterval: &metav1.Duration{Duration: time.Second}},
+			limit:  3 << 20, checkpoint: time.Second,
+		},
 		"Large":      {policy: &v1alpha1.JobStatePolicy{MaxSize: "600M"}, says: "spec.state.maxSize: use 1Mi to 512Mi"},
 		"Small":      {policy: &v1alpha1.JobStatePolicy{MaxSize: "5"}, says: "spec.state.maxSize: use 1Mi to 512Mi"},
 		"Words":      {policy: &v1alpha1.JobStatePolicy{MaxSize: "much"}, says: "spec.state.maxSize: quantities must match"},
