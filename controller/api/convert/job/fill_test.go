@@ -19,9 +19,9 @@ import (
 // vocabulary returns the words that a type of the domain has, besides none.
 func vocabulary() map[reflect.Type][]string {
 	words := map[reflect.Type][]string{
-		reflect.TypeFor[job.Cause]():        {string(job.Killed), string(job.OutOfMemory), string(job.NotStarted), string(job.Unreported)},
-		reflect.TypeFor[tooltype.Type]():    {string(tooltype.OpenTofu), string(tooltype.Ansible)},
-		reflect.TypeFor[job.Safety]():       {string(job.ReadOnly), string(job.Idempotent), string(job.Exclusive)},
+		reflect.TypeFor[job.Cause]():     {string(job.Killed), string(job.OutOfMemory), string(job.NotStarted), string(job.Unreported)},
+		reflect.TypeFor[tooltype.Type](): {string(tooltype.OpenTofu), string(tooltype.Ansible)},
+		reflect.TypeFor[job.Safety]():    {string(job.ReadOnly), string(job.Idempotent), string(job.Exclusive)},
 		reflect.TypeFor[workspace.Reason](): {
 			string(workspace.Silent), string(workspace.Vanished), string(workspace.CaptureFailed), string(workspace.StateTooLarge),
 		},

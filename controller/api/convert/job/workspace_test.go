@@ -68,9 +68,9 @@ func TestToCapture(t *testing.T) {
 			policy: &v1alpha1.JobStatePolicy{MaxSize: "3Mi", CheckpointInterval: &metav1.Duration{Duration: time.Second}},
 			limit:  3 << 20, checkpoint: time.Second,
 		},
-		"Large":      {policy: &v1alpha1.JobStatePolicy{MaxSize: "600M"}, says: "spec.state.maxSize: use 1Mi to 512Mi"},
-		"Small":      {policy: &v1alpha1.JobStatePolicy{MaxSize: "5"}, says: "spec.state.maxSize: use 1Mi to 512Mi"},
-		"Words":      {policy: &v1alpha1.JobStatePolicy{MaxSize: "much"}, says: "spec.state.maxSize: quantities must match"},
+		"Large": {policy: &v1alpha1.JobStatePolicy{MaxSize: "600M"}, says: "spec.state.maxSize: use 1Mi to 512Mi"},
+		"Small": {policy: &v1alpha1.JobStatePolicy{MaxSize: "5"}, says: "spec.state.maxSize: use 1Mi to 512Mi"},
+		"Words": {policy: &v1alpha1.JobStatePolicy{MaxSize: "much"}, says: "spec.state.maxSize: quantities must match"},
 	} {
 		t.Run(label, func(t *testing.T) {
 			limit, checkpoint, err := ToCapture(v1alpha1.JobWorkspaceSpec{State: tc.policy})

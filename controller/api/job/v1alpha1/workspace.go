@@ -152,7 +152,8 @@ type JobStatePolicy struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=16
 	// +kubebuilder:validation:Pattern=`^[0-9]{1,9}(Ki|Mi|k|M)?$`
-	// +kubebuilder:validation:XValidation:rule="quantity(self).compareTo(quantity('1Mi')) >= 0 && quantity(self).compareTo(quantity('512Mi')) <= 0",message="use 1Mi to 512Mi"
+	// +kubebuilder:validation:XValidation:rule="!quantity(self).isLessThan(quantity('1Mi'))",message="use 1Mi to 512Mi"
+	// +kubebuilder:validation:XValidation:rule="!quantity(self).isGreaterThan(quantity('512Mi'))",message="use 1Mi to 512Mi"
 	MaxSize string `json:"maxSize,omitempty"`
 	// checkpointInterval is the time between checkpoints of a state that changes while a run goes on, from 1s to 1h; unset is
 	// 30s. A write of Terraform's state over HTTP is a checkpoint at once.
