@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/templates"
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/job"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
@@ -51,6 +52,12 @@ func (l admission) acquire(ctx context.Context, e *execution) error {
 		return nil
 	}
 	input, _, err := convert.ToInput(e.JobRun)
+	if err == nil {
+		err = l.consented(ctx, e.JobRun, input)
+	}
+	if errors.Is(err, templates.ErrUnread) {
+		return err
+	}
 	if err != nil {
 		return ending(l).refuse(ctx, e, err)
 	}
@@ -87,6 +94,18 @@ func (l admission) acquire(ctx context.Context, e *execution) error {
 	}
 	l.admitted()
 	return nil
+}
+
+// consented returns an error if a Run applies a plan whose approval was withdrawn while it waited.
+func (l admission) consented(ctx context.Context, o *v1alpha1.JobRun, input run.Input) error {
+	if input.Plan == "" {
+		return nil
+	}
+	approved, err := freezing(l).approved(ctx, o.Spec.Plan)
+	if err != nil {
+		return err
+	}
+	return run.Consent(o.Spec.Plan, input.Plan, approved)
 }
 
 // openable returns an error if a new state could not be encrypted, or if no key opens the current one (JOBS.md J14).
