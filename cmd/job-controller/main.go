@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/go-logr/glogr"
 	"github.com/golang/glog"
@@ -20,6 +21,8 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/certificate"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/installation"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/executor"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/serve"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/supply"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
 )
@@ -50,6 +53,8 @@ type settings struct {
 	runnerImage, address string
 	// most bounds how many runs there are at the same time.
 	most run.Most
+	// keeper are the settings of the keepers of states.
+	keeper executor.Settings
 	// received is the folder of blobs that are being received.
 	received string
 
@@ -120,6 +125,8 @@ func (s *settings) define(flags *flag.FlagSet) {
 	flags.StringVar(&s.address, "address", "", "URL by which pods reach the jobs API; unset is that of the Service "+name)
 	flags.IntVar(&s.most.Installation, "maxRuns", 0, "number of runs that hold a lock at the same time, in all namespaces; 0 for no limit")
 	flags.IntVar(&s.most.Namespace, "maxRunsPerNamespace", 0, "number of those in one namespace; 0 for no limit")
+	flags.Int64Var(&s.keeper.Limit, "stateLimit", 64<<20, "bytes that the state of a run may have as an archive; up to 512 MiB")
+	flags.DurationVar(&s.keeper.Checkpoint, "checkpointEvery", 30*time.Second, "time between checkpoints of the state of a run that goes on")
 	flags.StringVar(&s.received, "received", os.TempDir(), "folder of states that are being received: four at once, of up to 512 MiB each")
 	s.serving.define(flags)
 	s.store.define(flags)
@@ -155,6 +162,10 @@ func (s *settings) check() error {
 		return errors.New("-runnerImage is missing: name the image of job-runner of this version")
 	case s.most.Installation < 0 || s.most.Namespace < 0:
 		return errors.New("-maxRuns and -maxRunsPerNamespace must not be negative: use 0 for none")
+	case s.keeper.Limit < 1 || s.keeper.Limit > serve.DefaultLimits().State:
+		return fmt.Errorf("-stateLimit %d cannot be used: choose 1 to %d bytes", s.keeper.Limit, serve.DefaultLimits().State)
+	case s.keeper.Checkpoint <= 0:
+		return fmt.Errorf("-checkpointEvery %s cannot be used: choose a time such as 30s", s.keeper.Checkpoint)
 	case (s.certFile == "") != (s.keyFile == ""):
 		return errors.New("-tlsCertFile and -tlsKeyFile go together: set both, or none for Orcon's own authority")
 	}

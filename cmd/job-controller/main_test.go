@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -13,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/executor"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
 )
 
@@ -130,6 +132,17 @@ func TestAddress(t *testing.T) {
 	s.certFile, s.keyFile = "/none", "/none"
 	_, err = s.certificate(nil)
 	require.ErrorContains(t, err, "/none")
+}
+
+// Keepers have a limit for states, and a time between checkpoints.
+func TestKeeperSettings(t *testing.T) {
+	s, err := parsed(t, "-namespace=n", "-runnerImage=i", "-directory=d", "-stateLimit=536870912", "-checkpointEvery=1m")
+	require.NoError(t, err)
+	assert.Equal(t, executor.Settings{Limit: 512 << 20, Checkpoint: time.Minute}, s.keeper)
+	for _, flag := range []string{"-stateLimit=0", "-stateLimit=536870913", "-checkpointEvery=0s"} {
+		_, err := parsed(t, "-namespace=n", "-runnerImage=i", "-directory=d", flag)
+		require.ErrorContains(t, err, " cannot be used: choose ", flag)
+	}
 }
 
 // Limits of runs are numbers; 0 is none.

@@ -83,11 +83,11 @@ func TestTarget(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, executor.Sight{Pod: run.Pod{Made: true, Where: "lab"}, Claimant: "lab"}, sight)
 
-	o.Accepted, o.Obstacle, o.Stopped = true, "it pulls", true
+	o.Accepted, o.Obstacle, o.Stopped, o.OutOfMemory = true, "it pulls", true, true
 	require.NoError(t, w.Offers.Change(t.Context(), o))
 	sight, err = e.Look(t.Context(), first())
 	require.NoError(t, err)
-	assert.Equal(t, executor.Sight{Pod: run.Pod{Made: true, Where: "lab", Obstacle: "it pulls", Stopped: true}, Claimant: "lab"}, sight)
+	assert.Equal(t, executor.Sight{Pod: run.Pod{Made: true, Where: "lab", Obstacle: "it pulls", Stopped: true, OutOfMemory: true}, Claimant: "lab"}, sight)
 	for range 2 {
 		require.NoError(t, e.Remove(t.Context(), first()))
 	}

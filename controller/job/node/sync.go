@@ -86,14 +86,20 @@ func (s *Server) receive(ctx context.Context, o OfferedAttempt, r *wire.Report) 
 	if r.GetPhase() == wire.Phase_PHASE_GONE && o.Withdrawn {
 		return s.Offers.Delete(ctx, o.Name)
 	}
-	before := [4]any{o.Accepted, o.Obstacle, o.Stopped, o.Over}
+	before := reported(o)
 	o.Accepted, o.Obstacle = true, r.GetObstacle()[:min(len(r.GetObstacle()), maxObstacle)]
 	o.Stopped = r.GetPhase() == wire.Phase_PHASE_STOPPED
 	o.Over = r.GetPhase() == wire.Phase_PHASE_OVER || r.GetPhase() == wire.Phase_PHASE_GONE
-	if before == [4]any{o.Accepted, o.Obstacle, o.Stopped, o.Over} {
+	o.OutOfMemory = r.GetOutOfMemory()
+	if before == reported(o) {
 		return nil
 	}
 	return s.Offers.Change(ctx, o)
+}
+
+// reported returns what a node has reported of an offer.
+func reported(o OfferedAttempt) [5]any {
+	return [5]any{o.Accepted, o.Obstacle, o.Stopped, o.Over, o.OutOfMemory}
 }
 
 // await returns what a node is to have, as soon as that differs from a revision, or after a while. A node that is revoked

@@ -62,6 +62,12 @@ func TestOffers(t *testing.T) {
 		o, _, _ = w.Offers.Get(t.Context(), first())
 		assert.Equal(t, want, [2]bool{o.Stopped, o.Over})
 	}
+	starved := report(wire.Phase_PHASE_OVER, "")
+	starved.OutOfMemory = true
+	_, err = c.sync("", starved)
+	require.NoError(t, err)
+	o, _, _ = w.Offers.Get(t.Context(), first())
+	assert.True(t, o.OutOfMemory)
 	_, err = c.sync("", report(wire.Phase_PHASE_GONE, ""))
 	require.NoError(t, err)
 	o, there, _ = w.Offers.Get(t.Context(), first())

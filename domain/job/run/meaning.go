@@ -14,6 +14,7 @@ const (
 	reasonMissing     = "Missing"
 	reasonRefused     = "Refused"
 	reasonPlanned     = "Planned"
+	reasonTooLarge    = "StateTooLarge"
 	// ReasonPlanChanged is that of a Run whose plan is void, so that another one is made.
 	ReasonPlanChanged = "PlanChanged"
 )
@@ -56,6 +57,8 @@ func Meanings() []condition.Meaning {
 			Cure: "decide with the command in the message"},
 		{Type: condition.Stalled, Reason: "CaptureFailed", Means: "its process has ended, but the state could not be committed",
 			Cure: "decide with the command in the message"},
+		{Type: condition.Stalled, Reason: reasonTooLarge, Means: "its state is over the limit, and is kept as an orphan",
+			Cure: "remove or exclude files, or raise the limit; then decide with the command in the message"},
 		{Type: condition.Stalled, Reason: string(Failed), Means: "it failed; what became of its state is in the message",
 			Cure: "see its log; then " + otherwise},
 		{Type: condition.Stalled, Reason: string(Lost), Means: "it was lost, and how it ended is not known", Cure: otherwise},

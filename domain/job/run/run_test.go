@@ -97,9 +97,10 @@ func TestDerive(t *testing.T) {
 	lock := workspace.Lock{Run: one, Attempt: 2, Fence: 4, Timing: job.DefaultTiming()}
 	claimed := lock
 	claimed.Claimant = workspace.Claimant{ID: "p", Where: "node-a"}
-	lost, failed, idempotent := claimed, claimed, claimed
+	lost, failed, large, idempotent := claimed, claimed, claimed, claimed
 	lost.Recovery.Reason = workspace.Vanished
 	failed.Recovery.Reason = workspace.CaptureFailed
+	large.Recovery = workspace.Recovery{Reason: workspace.CaptureFailed, Outcome: job.Orphaned}
 	idempotent.Safety, idempotent.Recovery.Reason = job.Idempotent, workspace.Silent
 	end := func(o job.Outcome, e job.Exit) workspace.Workspace {
 		return workspace.Workspace{Name: "shop/db", Last: workspace.Ended{Run: one, Attempt: 1, Fence: 3, Outcome: o, Exit: e}}
@@ -126,6 +127,7 @@ func TestDerive(t *testing.T) {
 		"Unstored":   {facts: run.Facts{Cancelled: true, Waits: "the disk is full"}, from: held(claimed), phase: run.Capturing, says: "waits to be stored: the disk is full"},
 		"Lost":       {from: held(lost), phase: run.Lost, says: "may still run on node-a: decide with `orcon job unlock shop/db --because TEXT --accept generation`"},
 		"NotStored":  {facts: run.Facts{Problem: "x links to /etc"}, from: held(failed), phase: run.Lost, says: "its process has ended (exit code 0), and its state could not be committed: x links to /etc: decide with `orcon job unlock shop/db"},
+		"Large":      {facts: run.Facts{Problem: "the state is too large"}, from: held(large), phase: run.Lost, says: "could not be committed: the state is too large"},
 		"Killed":     {from: end(job.Committed, job.Exit{Cause: job.Killed}), phase: run.Failed, says: "it was killed from outside, or for lack of memory: `orcon job logs one`; its state is committed", ended: true},
 		"NoMemory":   {facts: run.Facts{Pod: run.Pod{OutOfMemory: true}}, from: end(job.Committed, job.Exit{Cause: job.Killed}), phase: run.Failed, says: "for lack of memory: raise the limit", ended: true},
 		"LostSafe":   {from: held(idempotent), phase: run.Lost, says: "released after 3m15s of silence"},
@@ -153,6 +155,8 @@ func TestDerive(t *testing.T) {
 		})
 	}
 	assert.Equal(t, int64(4), run.Derive(run.Facts{Run: one}, held(claimed)).Fence)
+	assert.Equal(t, "StateTooLarge", run.Derive(run.Facts{Run: one}, held(large)).Reason)
+	assert.Equal(t, "CaptureFailed", run.Derive(run.Facts{Run: one, Extent: workspace.Extent{Fence: 5}}, held(large)).Reason, "the store is ahead")
 }
 
 // A Run that waits for what is not there, and one that never can start, show why (JOBS.md J4).

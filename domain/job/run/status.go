@@ -152,10 +152,20 @@ func lost(f Facts, w workspace.Workspace) Status {
 		}
 	}
 	return Status{
-		Phase: Lost, Reason: string(l.Recovery.Reason),
+		Phase: Lost, Reason: lostBy(f, w),
 		Message: fmt.Sprintf("%s: decide with `orcon job unlock %s --because TEXT --accept %s`, or --retry or --discard",
 			plight(f, l), w.Name, workspace.Propose(w)),
 	}
+}
+
+// lostBy returns the reason for which a person must decide. A keeper makes an orphan of a state that is over its limit alone;
+// the controller does so where the store is ahead.
+func lostBy(f Facts, w workspace.Workspace) string {
+	r := w.Lock.Recovery
+	if r.Reason == workspace.CaptureFailed && r.Outcome == job.Orphaned && !w.Behind(f.Extent) {
+		return reasonTooLarge
+	}
+	return string(r.Reason)
 }
 
 // plight describes why a person must decide.
@@ -199,7 +209,7 @@ func ended(f Facts, w workspace.Workspace) Status {
 		s.Phase, s.Message = Failed, "it was killed from outside, or for lack of memory: `orcon job logs "+f.Run.Name+"`"
 	case e.Exit.Cause == job.OutOfMemory:
 		s.Phase, s.Message = Failed, "the kernel killed it for lack of memory: raise the limit of its container "+
-			"(`kubectl get limitranges`) or free memory on its node"
+			"(`kubectl get limitranges`; on a RunNode flag --memory of its agent) or free memory on its node"
 	default:
 		s.Phase, s.Message = Failed, "it failed with "+e.Exit.String()+": `orcon job logs "+f.Run.Name+"`"
 	}
