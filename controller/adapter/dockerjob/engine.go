@@ -126,10 +126,10 @@ func (e *Engine) Start(_ context.Context, a executor.Attempt) error {
 }
 
 // Look implements executor.Executor.
-func (e *Engine) Look(ctx context.Context, n executor.Name) (executor.Sight, error) {
+func (e *Engine) Look(_ context.Context, n executor.Name) (executor.Sight, error) {
 	e.mutex.Lock()
+	defer e.mutex.Unlock()
 	t := e.tasks[n]
-	e.mutex.Unlock()
 	if t == nil {
 		return executor.Sight{}, nil
 	}
@@ -139,10 +139,7 @@ func (e *Engine) Look(ctx context.Context, n executor.Name) (executor.Sight, err
 	}
 	over := t.folder.there(overName)
 	return executor.Sight{
-		Pod: run.Pod{
-			Made: true, Obstacle: t.obstacle(), Stopped: ended != nil && !over, Where: e.Node,
-			OutOfMemory: ended != nil && ended.Killed && t.starved(ctx),
-		},
+		Pod:      run.Pod{Made: true, Obstacle: t.obstacle(), Stopped: ended != nil && !over, Where: e.Node},
 		Claimant: e.Node, Over: over,
 	}, nil
 }

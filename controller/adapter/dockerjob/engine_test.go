@@ -107,30 +107,20 @@ func TestLife(t *testing.T) {
 	assert.Empty(t, entries)
 }
 
-// A process that was killed is one for which there was no memory if the engine shows that.
-func TestStarved(t *testing.T) {
+// An attempt that was removed while its agent was not there goes with the next one, by the keeper's end.
+func TestRemovedBefore(t *testing.T) {
 	fake, c := newFake(t, "example.org/a:1")
-	e := open(t, c, folder(t), waits)
-	require.NoError(t, e.Start(t.Context(), attempt()))
-	require.Eventually(t, func() bool { return fake.starts() == 1 }, time.Minute, 5*time.Millisecond)
-	ends := e.folder(attempt().Name).Exchange()
-	for _, step := range []struct {
-		why                   string
-		starved, killed, want bool
-	}{{"it failed", true, false, false}, {"another one killed it", false, true, false}, {"the kernel did", true, true, true}} {
-		fake.mutex.Lock()
-		fake.containers[container2].starved = step.starved
-		fake.mutex.Unlock()
-		require.NoError(t, ends.WriteEnded(exchange.Ended{Ran: true, Killed: step.killed}))
-		s, err := e.Look(t.Context(), attempt().Name)
-		require.NoError(t, err)
-		assert.True(t, s.Stopped)
-		assert.Equal(t, step.want, s.OutOfMemory, step.why)
-		require.NoError(t, os.Remove(filepath.Join(string(ends), "ended")))
-	}
-	require.NoError(t, e.Remove(t.Context(), attempt().Name))
+	path := folder(t)
+	f := Mounts(filepath.Join(path, "u1.2"))
+	require.NoError(t, f.begin(attempt(), "/none"))
+	require.NoError(t, f.mark(removedName))
+	require.NoError(t, f.Exchange().WriteStart(exchange.Start{}))
+	fake.containers[container2] = &fakeContainer{labels: map[string]string{labelUID: "u1"}, running: true, ended: make(chan struct{})}
+	e := open(t, c, path, waits)
 	fake.end(container2)
 	sees(t, e, gone)
+	assert.Empty(t, fake.containers)
+	assert.NoDirExists(t, string(f))
 }
 
 // JOBS-DESIGN.md 16: the intent is stored before the engine is called, and an agent that starts again goes on with it.

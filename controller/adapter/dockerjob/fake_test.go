@@ -20,7 +20,6 @@ type fakeContainer struct {
 	body    map[string]any
 	labels  map[string]string
 	running bool
-	starved bool
 	starts  int
 	ended   chan struct{}
 }
@@ -143,7 +142,7 @@ func (e *fakeEngine) of(w http.ResponseWriter, r *http.Request, call func(name s
 func (e *fakeEngine) inspect(w http.ResponseWriter, r *http.Request) {
 	e.of(w, r, func(name string, c *fakeContainer) {
 		answer(w, http.StatusOK, map[string]any{
-			"Id": name, "State": map[string]any{"Running": c.running, "OOMKilled": c.starved}, "Config": map[string]any{"Labels": c.labels},
+			"Id": name, "State": map[string]any{"Running": c.running}, "Config": map[string]any{"Labels": c.labels},
 		})
 	})
 }

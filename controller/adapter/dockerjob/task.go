@@ -149,14 +149,6 @@ func (t *task) running(ctx context.Context, name string) (bool, error) {
 	return c.State.Running, nil
 }
 
-// starved reports whether the kernel killed a process of the container for lack of memory, as far as the engine shows.
-func (t *task) starved(ctx context.Context) bool {
-	bounded, cancel := context.WithTimeout(ctx, settle)
-	defer cancel()
-	found, err := t.engine.Client.ContainerInspect(bounded, name(t.attempt.Name), client.ContainerInspectOptions{})
-	return err == nil && found.Container.State != nil && found.Container.State.OOMKilled
-}
-
 // create makes the container, of an image whose content is in the folder.
 func (t *task) create(ctx context.Context) error {
 	if err := (copying{t}).unpack(ctx); err != nil {

@@ -79,8 +79,6 @@ func TestCarriesOut(t *testing.T) {
 	c.next(phase(wire.Phase_PHASE_UNSPECIFIED, "it pulls"))
 	m.show(named(), executor.Sight{Pod: run.Pod{Made: true, Stopped: true}})
 	c.next(phase(wire.Phase_PHASE_STOPPED, ""))
-	m.show(named(), executor.Sight{Pod: run.Pod{Made: true, Stopped: true, OutOfMemory: true}})
-	c.next(func(r *wire.SyncRequest) bool { return r.GetReports()[0].GetOutOfMemory() })
 	m.show(named(), executor.Sight{Pod: run.Pod{Made: true}, Over: true})
 	c.next(phase(wire.Phase_PHASE_OVER, ""))
 	c.tell(&wire.SyncResponse{Revision: "3", Attempts: []*wire.Attempt{offered(nil, wire.Order_ORDER_REMOVE)}})

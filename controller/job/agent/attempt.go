@@ -31,9 +31,7 @@ func (a *Agent) reports(ctx context.Context, attempts []*wire.Attempt) (all []*w
 		if err != nil {
 			sight = executor.Sight{Pod: run.Pod{Made: true, Obstacle: err.Error()}}
 		}
-		all = append(all, &wire.Report{
-			Uid: one.GetUid(), Number: one.GetNumber(), Obstacle: sight.Obstacle, Phase: phaseOf(sight), OutOfMemory: sight.OutOfMemory,
-		})
+		all = append(all, &wire.Report{Uid: one.GetUid(), Number: one.GetNumber(), Obstacle: sight.Obstacle, Phase: phaseOf(sight)})
 	}
 	return all
 }

@@ -83,7 +83,7 @@ func (e *Dispatcher) Look(ctx context.Context, n executor.Name) (executor.Sight,
 		return executor.Sight{}, err
 	}
 	sight := executor.Sight{
-		Pod:      run.Pod{Made: true, Obstacle: o.Obstacle, Stopped: o.Stopped, OutOfMemory: o.OutOfMemory, Where: o.Node},
+		Pod:      run.Pod{Made: true, Obstacle: o.Obstacle, Stopped: o.Stopped, Where: o.Node},
 		Claimant: o.Node, Over: o.Over, Silent: o.Silent(at.Seen, e.Clock()),
 	}
 	if sight.Silent {

@@ -70,9 +70,9 @@ type OfferedAttempt struct {
 	executor.Attempt
 	node.Offer
 
-	// Obstacle, Stopped, Over and OutOfMemory were reported by the node.
-	Obstacle                   string
-	Stopped, Over, OutOfMemory bool
+	// Obstacle, Stopped and Over were reported by the node.
+	Obstacle      string
+	Stopped, Over bool
 	// Version is that of the stored offer.
 	Version string
 }

@@ -86,20 +86,14 @@ func (s *Server) receive(ctx context.Context, o OfferedAttempt, r *wire.Report) 
 	if r.GetPhase() == wire.Phase_PHASE_GONE && o.Withdrawn {
 		return s.Offers.Delete(ctx, o.Name)
 	}
-	before := reported(o)
+	before := [4]any{o.Accepted, o.Obstacle, o.Stopped, o.Over}
 	o.Accepted, o.Obstacle = true, r.GetObstacle()[:min(len(r.GetObstacle()), maxObstacle)]
 	o.Stopped = r.GetPhase() == wire.Phase_PHASE_STOPPED
 	o.Over = r.GetPhase() == wire.Phase_PHASE_OVER || r.GetPhase() == wire.Phase_PHASE_GONE
-	o.OutOfMemory = r.GetOutOfMemory()
-	if before == reported(o) {
+	if before == [4]any{o.Accepted, o.Obstacle, o.Stopped, o.Over} {
 		return nil
 	}
 	return s.Offers.Change(ctx, o)
-}
-
-// reported returns what a node has reported of an offer.
-func reported(o OfferedAttempt) [5]any {
-	return [5]any{o.Accepted, o.Obstacle, o.Stopped, o.Over, o.OutOfMemory}
 }
 
 // await returns what a node is to have, as soon as that differs from a revision, or after a while. A node that is revoked

@@ -515,9 +515,7 @@ type Report struct {
 	// obstacle tells why its container does not start; unset for no reason.
 	Obstacle string `protobuf:"bytes,3,opt,name=obstacle,proto3" json:"obstacle,omitempty"`
 	// phase is the state of the attempt.
-	Phase Phase `protobuf:"varint,4,opt,name=phase,proto3,enum=orcon.node.v1alpha1.Phase" json:"phase,omitempty"`
-	// out_of_memory reports that the kernel killed its process for lack of memory.
-	OutOfMemory   bool `protobuf:"varint,5,opt,name=out_of_memory,json=outOfMemory,proto3" json:"out_of_memory,omitempty"`
+	Phase         Phase `protobuf:"varint,4,opt,name=phase,proto3,enum=orcon.node.v1alpha1.Phase" json:"phase,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -578,13 +576,6 @@ func (x *Report) GetPhase() Phase {
 		return x.Phase
 	}
 	return Phase_PHASE_UNSPECIFIED
-}
-
-func (x *Report) GetOutOfMemory() bool {
-	if x != nil {
-		return x.OutOfMemory
-	}
-	return false
 }
 
 type SyncResponse struct {
@@ -950,13 +941,12 @@ const file_controller_api_node_v1alpha1_node_proto_rawDesc = "" +
 	"\x05proof\x18\x04 \x01(\v2\x1a.orcon.node.v1alpha1.ProofR\x05proof\"9\n" +
 	"\x05Proof\x12\x18\n" +
 	"\asubject\x18\x01 \x01(\tR\asubject\x12\x16\n" +
-	"\x06report\x18\x02 \x01(\fR\x06report\"\xa4\x01\n" +
+	"\x06report\x18\x02 \x01(\fR\x06report\"\x80\x01\n" +
 	"\x06Report\x12\x10\n" +
 	"\x03uid\x18\x01 \x01(\tR\x03uid\x12\x16\n" +
 	"\x06number\x18\x02 \x01(\x05R\x06number\x12\x1a\n" +
 	"\bobstacle\x18\x03 \x01(\tR\bobstacle\x120\n" +
-	"\x05phase\x18\x04 \x01(\x0e2\x1a.orcon.node.v1alpha1.PhaseR\x05phase\x12\"\n" +
-	"\rout_of_memory\x18\x05 \x01(\bR\voutOfMemory\"\xc0\x01\n" +
+	"\x05phase\x18\x04 \x01(\x0e2\x1a.orcon.node.v1alpha1.PhaseR\x05phase\"\xc0\x01\n" +
 	"\fSyncResponse\x12\x1a\n" +
 	"\brevision\x18\x01 \x01(\tR\brevision\x128\n" +
 	"\battempts\x18\x02 \x03(\v2\x1c.orcon.node.v1alpha1.AttemptR\battempts\x12\x1a\n" +
