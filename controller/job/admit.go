@@ -51,10 +51,7 @@ func (l admission) acquire(ctx context.Context, e *execution) error {
 		l.fail(err)
 		return nil
 	}
-	input, _, err := convert.ToInput(e.JobRun)
-	if err == nil {
-		err = l.consented(ctx, e.JobRun, input)
-	}
+	input, err := l.consented(ctx, e.JobRun)
 	if errors.Is(err, templates.ErrUnread) {
 		return err
 	}
@@ -96,16 +93,17 @@ func (l admission) acquire(ctx context.Context, e *execution) error {
 	return nil
 }
 
-// consented returns an error if a Run applies a plan whose approval was withdrawn while it waited.
-func (l admission) consented(ctx context.Context, o *v1alpha1.JobRun, input run.Input) error {
-	if input.Plan == "" {
-		return nil
+// consented returns the input of a Run, or an error if it applies a plan whose approval was withdrawn while it waited.
+func (l admission) consented(ctx context.Context, o *v1alpha1.JobRun) (run.Input, error) {
+	input, _, err := convert.ToInput(o)
+	if err != nil || input.Plan == "" {
+		return input, err
 	}
 	approved, err := freezing(l).approved(ctx, o.Spec.Plan)
-	if err != nil {
-		return err
+	if err == nil {
+		err = run.Consent(o.Spec.Plan, input.Plan, approved)
 	}
-	return run.Consent(o.Spec.Plan, input.Plan, approved)
+	return input, err
 }
 
 // openable returns an error if a new state could not be encrypted, or if no key opens the current one (JOBS.md J14).

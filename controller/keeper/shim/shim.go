@@ -39,8 +39,6 @@ type Shim struct {
 	main   int
 	output outputs
 	halt   halt
-	// starved is how many processes the kernel had killed for lack of memory when the entrypoint was started.
-	starved int
 }
 
 // outputs are the pipes of the template's outputs.
@@ -61,6 +59,8 @@ type halt struct {
 	deadline <-chan time.Time
 	begun    bool
 	killed   bool
+	// starved is how many processes the kernel had killed for lack of memory when the entrypoint was started.
+	starved int
 }
 
 const (
@@ -169,7 +169,7 @@ func (s *Shim) begin() error {
 	if err := s.Exchange.WriteStarted(); err != nil {
 		return err
 	}
-	s.keeper.terms, s.starved = *start, ownMemory().kills()
+	s.keeper.terms, s.halt.starved = *start, ownMemory().kills()
 	if err := s.execute(start.Environment); err != nil {
 		glog.Errorf("cannot start the entrypoint %q: %v", s.Command, err)
 		message := fmt.Sprintf("cannot start the entrypoint %q: %v", s.Command, err)
@@ -198,7 +198,7 @@ func (s *Shim) supervise() error {
 	e := exchange.Ended{Code: status.ExitStatus(), Ran: true, Killed: s.halt.killed}
 	if status.Signaled() {
 		e.Code = contract.OfSignalNumber(int(status.Signal()))
-		e.OutOfMemory = !e.Killed && status.Signal() == syscall.SIGKILL && ownMemory().kills() > s.starved
+		e.OutOfMemory = !e.Killed && status.Signal() == syscall.SIGKILL && ownMemory().kills() > s.halt.starved
 		e.Killed = e.Killed || status.Signal() == syscall.SIGKILL
 	}
 	s.main = 0

@@ -162,7 +162,7 @@ func lost(f Facts, w workspace.Workspace) Status {
 // the controller does so where the store is ahead.
 func lostBy(f Facts, w workspace.Workspace) string {
 	r := w.Lock.Recovery
-	if r.Reason == workspace.CaptureFailed && r.Outcome == job.Orphaned && !w.Behind(f.Extent) {
+	if r.Reason == workspace.CaptureFailed && r.Outcome == job.Orphaned && !workspace.Behind(w, f.Extent) {
 		return reasonTooLarge
 	}
 	return string(r.Reason)

@@ -71,8 +71,8 @@ func (w Workspace) Startable(e Extent) error {
 		ErrWaits, w.State.Number, w.State.Exit, w.Name)
 }
 
-// Behind reports whether the store reaches further than the Workspace, or has the state of an earlier one.
-func (w Workspace) Behind(e Extent) bool { return ahead(w, e) != nil }
+// Behind reports whether the store reaches further than a Workspace, or has the state of an earlier one.
+func Behind(w Workspace, e Extent) bool { return ahead(w, e) != nil }
 
 // ahead returns an error if the store reaches further than the Workspace, as after the restore of an older object, or if
 // it has the state of an earlier one and no person has decided about that.
