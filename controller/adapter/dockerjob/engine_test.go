@@ -99,7 +99,7 @@ func TestLife(t *testing.T) {
 	for range 2 {
 		require.NoError(t, e.Remove(t.Context(), attempt().Name))
 	}
-	fake.end(container2)
+	fake.end()
 	sees(t, e, gone)
 	assert.Empty(t, fake.containers)
 	entries, err := os.ReadDir(path)
@@ -117,7 +117,7 @@ func TestRemovedBefore(t *testing.T) {
 	require.NoError(t, f.Exchange().WriteStart(exchange.Start{}))
 	fake.containers[container2] = &fakeContainer{labels: map[string]string{labelUID: "u1"}, running: true, ended: make(chan struct{})}
 	e := open(t, c, path, waits)
-	fake.end(container2)
+	fake.end()
 	sees(t, e, gone)
 	assert.Empty(t, fake.containers)
 	assert.NoDirExists(t, string(f))
@@ -138,7 +138,7 @@ func TestAdopts(t *testing.T) {
 	assert.Equal(t, attempt(), <-kept)
 	assert.Equal(t, 1, fake.starts())
 	require.NoError(t, e.Remove(t.Context(), attempt().Name))
-	fake.end(container2)
+	fake.end()
 	sees(t, e, gone)
 
 	require.NoError(t, os.WriteFile(filepath.Join(path, "u2.1", attemptName), []byte("{"), 0o600))
@@ -297,7 +297,7 @@ func TestSecrets(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, string(mounts), `{"ReadOnly":true,"Source":"`+path+`/u1.2/secrets","Target":"/run/orcon/secrets","Type":"bind"}`)
 	require.NoError(t, e.Remove(t.Context(), a.Name))
-	fake.end(container2)
+	fake.end()
 	sees(t, e, gone)
 	assert.NoDirExists(t, memory)
 	e.Secrets = ""

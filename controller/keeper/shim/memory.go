@@ -18,7 +18,7 @@ func ownMemory() memory {
 // kills returns the count.
 func (m memory) kills() (sum int) {
 	for _, file := range m.files {
-		text, _ := os.ReadFile(file)
+		text, _ := os.ReadFile(file) //nolint:gosec // of the kernel
 		for line := range strings.Lines(string(text)) {
 			if count, is := strings.CutPrefix(strings.TrimSpace(line), "oom_kill "); is {
 				n, _ := strconv.Atoi(count) // the kernel writes numbers

@@ -47,11 +47,11 @@ func (w *world) act(name, action string) {
 	w.run(name, func(o *v1alpha1.JobRun) { o.Spec.Action = action })
 }
 
-// plan has a Run plan, and returns the digest of its plan.
-func (w *world) plan(name string) string {
+// plan has Run one plan, and returns the digest of its plan.
+func (w *world) plan() string {
 	w.t.Helper()
-	w.act(name, "plan")
-	w.reaches(name, "Ready Planned")
+	w.act("one", "plan")
+	w.reaches("one", "Ready Planned")
 	return w.workspace().State.Plan.Archive.Digest
 }
 
@@ -81,7 +81,7 @@ func (w *world) approve(user, name, digest string) string {
 func TestApproval(t *testing.T) {
 	t.Parallel()
 	w := newPlanned(t)
-	digest := w.plan("one")
+	digest := w.plan()
 	w.run("direct")
 	w.reaches("direct", "Stalled Refused: cannot run deploy: it needs the approval of a plan")
 	out, err := w.tryApprove("stranger", "stranger", "one", digest)
@@ -141,7 +141,7 @@ func TestPlanChanged(t *testing.T) {
 	} {
 		t.Run(label, func(t *testing.T) {
 			w := newPlanned(t)
-			digest := w.plan("one")
+			digest := w.plan()
 			tc.change(w)
 			void := w.approve("ann", "one", digest)
 			w.reaches(void, "Stalled PlanChanged: ")
@@ -162,7 +162,7 @@ func TestPlanChanged(t *testing.T) {
 func TestApprovalWithdrawn(t *testing.T) {
 	t.Parallel()
 	w := newPlanned(t)
-	digest := w.plan("one")
+	digest := w.plan()
 	w.act("check", "check")
 	w.reaches("check", "Reconciling Running")
 	applies := w.approve("ann", "one", digest)
@@ -182,7 +182,7 @@ func TestApprovalWithdrawn(t *testing.T) {
 func TestUnapprovedPlan(t *testing.T) {
 	t.Parallel()
 	w := newPlanned(t)
-	w.plan("one")
+	w.plan()
 	w.run("hand", func(o *v1alpha1.JobRun) { o.Spec.Plan = "one" })
 	w.reaches("hand", "Stalled Refused: cannot apply the plan of Run one: it needs the approval of a plan: `orcon job approve one`")
 	assert.Empty(t, w.out("applied"))
