@@ -85,7 +85,7 @@ func newController(ctx context.Context, cfg *rest.Config, s settings) (*controll
 		Reader: c.manager.GetAPIReader(), Writer: c.manager.GetClient(), Trust: c.trust.Bundle,
 		Runner: kubejob.Runner{Image: s.runnerImage, PullPolicy: corev1.PullIfNotPresent, Address: s.address},
 	}
-	c.recipient = &recipient{store: c.blobs, off: s.encryption == encryptionDisabled}
+	c.recipient = &recipient{store: c.blobs}
 	c.nodes = c.newNodes(c.recipient)
 	c.renewals = signs{jobs.Renewals{Live: c.manager.GetAPIReader(), Writer: c.manager.GetClient(), Namespace: s.namespace}}
 	err = errors.Join(c.addReconciler(), c.addApprovals(), c.addBuilder(), c.addNodes(ctx),

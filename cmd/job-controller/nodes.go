@@ -139,9 +139,7 @@ func (c *controller) addNodes(ctx context.Context) error {
 // recipient is the public key to which agents encrypt what they keep for the controller.
 type recipient struct {
 	store *sealed.Store
-	// off reports that states are not encrypted: then agents encrypt nothing.
-	off  bool
-	last atomic.Pointer[string]
+	last  atomic.Pointer[string]
 }
 
 // key returns the public key; "" for none.
@@ -167,9 +165,6 @@ func (r *recipient) Start(ctx context.Context) error {
 
 // learn reads the public key.
 func (r *recipient) learn(ctx context.Context) error {
-	if r.off {
-		return nil
-	}
 	key, err := r.store.Recipient(ctx)
 	if err == nil {
 		r.last.Store(&key)

@@ -46,25 +46,23 @@ func TestNodeAddress(t *testing.T) {
 	}
 }
 
-// Agents encrypt what they keep to the first key of states, and keep nothing where states are not encrypted.
+// Agents encrypt what they keep to the first key of states.
 func TestLearn(t *testing.T) {
 	text, err := sealed.Generate()
 	require.NoError(t, err)
 	file := filepath.Join(t.TempDir(), "keys")
 	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
-	public, _, _ := strings.Cut(strings.TrimPrefix(text, "# public key: "), "\n")
-	for encryption, want := range map[string]string{encryptionEnabled: public, encryptionDisabled: ""} {
-		r := &recipient{store: &sealed.Store{Keys: sealed.File(file)}, off: encryption == encryptionDisabled}
-		assert.Empty(t, r.key())
-		assert.False(t, r.NeedLeaderElection(), "each replica serves nodes")
-		ctx, end := context.WithCancel(t.Context())
-		ended := make(chan error, 1)
-		go func() { ended <- r.Start(ctx) }()
-		require.Eventually(t, func() bool { return r.key() == want }, time.Minute, time.Millisecond)
-		end()
-		require.NoError(t, <-ended)
-		r.store.Keys = sealed.File("/none")
-		assert.Equal(t, !r.off, r.learn(t.Context()) != nil)
-		assert.Equal(t, want, r.key(), "a key that cannot be read now is not another one")
-	}
+	want, _, _ := strings.Cut(strings.TrimPrefix(text, "# public key: "), "\n")
+	r := &recipient{store: &sealed.Store{Keys: sealed.File(file)}}
+	assert.Empty(t, r.key())
+	assert.False(t, r.NeedLeaderElection(), "each replica serves nodes")
+	ctx, end := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- r.Start(ctx) }()
+	require.Eventually(t, func() bool { return r.key() == want }, time.Minute, time.Millisecond)
+	end()
+	require.NoError(t, <-ended)
+	r.store.Keys = sealed.File("/none")
+	require.Error(t, r.learn(t.Context()))
+	assert.Equal(t, want, r.key(), "a key that cannot be read now is not another one")
 }

@@ -49,7 +49,8 @@ func (s *store) define(flags *flag.FlagSet) {
 	flags.StringVar(&s.accessKeyFile, "s3AccessKeyFile", "", "file of the access key, read at start")
 	flags.StringVar(&s.keys, "keys", "", "file of the keys that states are encrypted with, as age-keygen writes it: the first key encrypts, "+
 		"each one decrypts; read again when it changes; unset is Secret "+jobs.KeysName+" of the own namespace, which is made at the first start")
-	flags.StringVar(&s.encryption, "encryption", encryptionEnabled, "Enabled, or Disabled to store new states in plain; what is encrypted stays so")
+	flags.StringVar(&s.encryption, "encryption", encryptionEnabled, "Enabled, or Disabled to store new states in plain; "+
+		"what is encrypted stays so, and what waits on RunNodes for the controller is encrypted always")
 	flags.StringVar(&s.secretKeyFile, "s3SecretKeyFile", "", "file of the secret key, read at start")
 }
 
@@ -110,15 +111,12 @@ func (s *store) source(ctx context.Context, at surroundings, opened blob.Store) 
 		return sealed.File(s.keys), sealed.Check(ctx, sealed.File(s.keys))
 	}
 	secret := jobs.Keys{Live: at.reader, Writer: at.writer, Namespace: at.namespace}
-	if s.encryption == encryptionDisabled {
-		return secret, nil
-	}
 	used, err := sealed.Used(ctx, opened)
 	if err != nil {
 		return nil, err
 	}
 	if err := secret.Make(ctx, used, sealed.Generate); err != nil {
-		glog.Errorf("nothing starts until states can be encrypted: %v", err)
+		glog.Errorf("neither states nor what waits on RunNodes can be encrypted: %v", err)
 	}
 	return secret, nil
 }

@@ -124,6 +124,17 @@ func TestEncryptsByDefault(t *testing.T) {
 	require.NoError(t, end())
 }
 
+// JOBS-DESIGN.md 16: where states are stored in plain there is a key too, to which RunNodes encrypt what waits there.
+func TestKeyOfNodes(t *testing.T) {
+	s := store{directory: filepath.Join(t.TempDir(), "states"), encryption: encryptionDisabled}
+	opened, end, err := s.open(t.Context(), around(t, fake.NewFakeClient()))
+	require.NoError(t, err)
+	key, err := opened.Recipient(t.Context())
+	require.NoError(t, err)
+	assert.Contains(t, key, "age1")
+	require.NoError(t, end())
+}
+
 // A bucket without credentials is an error that names the file, and no value of it.
 func TestCredentials(t *testing.T) {
 	folder := t.TempDir()

@@ -167,6 +167,10 @@ func (m *machine) keep(ctx context.Context, a executor.Attempt, f dockerjob.Moun
 	spool := &jobsapi.Spool{
 		Below: m.connection, Address: m.connection.Identity().Address, Folder: f.Spool(), Patience: a.Timing.Lost, Clock: keeper.BootTime,
 		Recipient: func() string { return m.connection.Identity().Recipient },
+		Stopped: func() bool {
+			ended, err := f.Exchange().ReadEnded()
+			return err == nil && ended != nil
+		},
 	}
 	k.client.HTTP = &http.Client{Transport: spool}
 	if !spool.Ended() {
@@ -178,6 +182,9 @@ func (m *machine) keep(ctx context.Context, a executor.Attempt, f dockerjob.Moun
 	if spool.Ended() {
 		glog.Warningf("what Run %s/%s has left waits for the controller, encrypted", a.Namespace, a.Run)
 		err = errors.Join(err, f.Clear())
+		holding, release := context.WithCancel(ctx)
+		defer release()
+		go m.hold(holding, k, a.Fence)
 	}
 	return errors.Join(err, spool.Deliver(ctx, func(failed int, err error) {
 		wait := min(retry.After(failed), m.longest)
@@ -187,6 +194,18 @@ func (m *machine) keep(ctx context.Context, a executor.Attempt, f dockerjob.Moun
 		case <-time.After(wait):
 		}
 	}))
+}
+
+// hold renews the hold of a run whose end is on its way, which may take longer than a run may be silent.
+func (m *machine) hold(ctx context.Context, k *keeping, fence int64) {
+	for ctx.Err() == nil {
+		// An error is that of the delivery too.
+		_, _ = k.client.Renew(ctx, keeper.Holder{Claimant: k.Claimant, Fence: fence}, "its node has kept it, and sends it")
+		select {
+		case <-ctx.Done():
+		case <-time.After(m.renew):
+		}
+	}
 }
 
 // keeper returns the keeper of an attempt, by the command line that it would have in a pod.

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"testing"
@@ -12,8 +14,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/dockerjob"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/jobsapi"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/agent"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/executor"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/node"
 	input "gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
@@ -54,6 +58,28 @@ func TestAgent(t *testing.T) {
 			}
 		})
 	}
+}
+
+// JOBS.md J13: a run whose end is on its way does not count as lost meanwhile.
+func TestHold(t *testing.T) {
+	ctx, end := context.WithCancel(t.Context())
+	renewed := 0
+	served := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		text, _ := io.ReadAll(r.Body)
+		assert.Equal(t, "/jobs/v1/runs/u/renew", r.URL.Path)
+		assert.Contains(t, string(text), `"fence":7`)
+		assert.Contains(t, string(text), "its node has kept it, and sends it")
+		if renewed++; renewed == 2 {
+			end()
+		}
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	defer served.Close()
+	m := &machine{renew: time.Millisecond}
+	m.hold(ctx, &keeping{Keeper: &keeper.Keeper{}, client: &jobsapi.Client{
+		HTTP: served.Client(), Address: served.URL, Run: "u", Timeout: time.Minute, Clock: keeper.BootTime,
+	}}, 7)
+	assert.Equal(t, 2, renewed)
 }
 
 // JOBS.md J15: a keeper of an agent has the settings that it has in a pod, and those of its place.

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/templates"
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/job"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
@@ -50,7 +51,10 @@ func (l admission) acquire(ctx context.Context, e *execution) error {
 		l.fail(err)
 		return nil
 	}
-	input, _, err := convert.ToInput(e.JobRun)
+	input, err := l.consented(ctx, e.JobRun)
+	if errors.Is(err, templates.ErrUnread) {
+		return err
+	}
 	if err != nil {
 		return ending(l).refuse(ctx, e, err)
 	}
@@ -87,6 +91,19 @@ func (l admission) acquire(ctx context.Context, e *execution) error {
 	}
 	l.admitted()
 	return nil
+}
+
+// consented returns the input of a Run, or an error if it applies a plan whose approval was withdrawn while it waited.
+func (l admission) consented(ctx context.Context, o *v1alpha1.JobRun) (run.Input, error) {
+	input, _, err := convert.ToInput(o)
+	if err != nil || input.Plan == "" {
+		return input, err
+	}
+	approved, err := freezing(l).approved(ctx, o.Spec.Plan)
+	if err == nil {
+		err = run.Consent(o.Spec.Plan, input.Plan, approved)
+	}
+	return input, err
 }
 
 // openable returns an error if a new state could not be encrypted, or if no key opens the current one (JOBS.md J14).

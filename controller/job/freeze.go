@@ -90,20 +90,29 @@ func (l freezing) input(ctx context.Context, o *v1alpha1.JobRun) (run.Input, err
 	return l.fresh(ctx, o.Spec.Action)
 }
 
-// applied returns the input of a Run that applies a plan. Approvals are read from the API server: a refusal is final.
-func (l freezing) applied(ctx context.Context, o *v1alpha1.JobRun) (run.Input, error) {
+// approved returns the digests of plans of a Run that persons have approved. They are read from the API server: a refusal is
+// final.
+func (l freezing) approved(ctx context.Context, plan string) (digests []string, err error) {
 	var list v1alpha1.JobApprovalList
 	if err := l.Reader.List(ctx, &list, client.InNamespace(l.name.Namespace)); err != nil {
 		//nolint:errorlint // no template is missing
-		return run.Input{}, fmt.Errorf("cannot list the JobApprovals: %w: %v", templates.ErrUnread, err)
+		return nil, fmt.Errorf("cannot list the JobApprovals: %w: %v", templates.ErrUnread, err)
 	}
-	a := run.Application{Plan: o.Spec.Plan, By: convert.ToRun(o)}
 	for _, one := range list.Items {
-		if one.Spec.Run == o.Spec.Plan {
-			a.Approved = append(a.Approved, one.Spec.PlanDigest)
+		if one.Spec.Run == plan && one.DeletionTimestamp.IsZero() {
+			digests = append(digests, one.Spec.PlanDigest)
 		}
 	}
+	return digests, nil
+}
+
+// applied returns the input of a Run that applies a plan.
+func (l freezing) applied(ctx context.Context, o *v1alpha1.JobRun) (run.Input, error) {
+	a := run.Application{Plan: o.Spec.Plan, By: convert.ToRun(o)}
 	var err error
+	if a.Approved, err = l.approved(ctx, a.Plan); err != nil {
+		return run.Input{}, err
+	}
 	if a.Fresh, err = l.fresh(ctx, run.Planner(o.Spec.Action)); err != nil {
 		return run.Input{}, err
 	}

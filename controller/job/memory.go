@@ -50,8 +50,9 @@ type knowledge struct {
 	extent workspace.Extent
 	// watch follows the renewals of the claim.
 	watch job.Watch
-	// related names the Service and the run whose outputs it has; unrelated tells why it does not have them.
+	// related names the Service and the run whose outputs it has, since a time; unrelated tells why it does not have them.
 	related, unrelated string
+	relatedAt          time.Duration
 	// over and missing are since when the attempt of a fence is over, or not there.
 	over, missing moment
 	// ended is when Runs were first seen to have ended, by their UID.

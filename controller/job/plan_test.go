@@ -98,6 +98,23 @@ func TestApproval(t *testing.T) {
 	assert.Contains(t, w.of("again"), "Stalled Refused: cannot start Run again: it is not the plan that waits: Run apply was admitted to apply it")
 }
 
+// JOBS.md J17: an approval that is withdrawn before its Run is admitted counts no more.
+func TestApprovalWithdrawn(t *testing.T) {
+	w, r := planned(t)
+	w.run("check", func(o *v1alpha1.JobRun) { o.Spec.Action = "plan" })
+	w.approve(planDigest)
+	w.applies("apply", "plan")
+	w.pass(r, 0)
+	require.Contains(t, w.of("apply"), "Reconciling Waiting")
+	require.Equal(t, planDigest, w.get("apply").State.Input.Plan)
+	require.NoError(t, w.client.DeleteAllOf(t.Context(), &v1alpha1.JobApproval{}, client.InNamespace("shop")))
+	w.claim()
+	w.finish(0, "")
+	w.pass(r, 0)
+	assert.Contains(t, w.of("apply"), "Stalled Refused: cannot apply the plan of Run plan: it needs the approval of a plan: `orcon job approve plan`")
+	assert.Empty(t, w.workspace().State.Lock)
+}
+
 // JOBS.md J17: a plan is not applied once parameters or the state have changed: another one is made.
 func TestPlanChanged(t *testing.T) {
 	for label, tc := range map[string]struct {

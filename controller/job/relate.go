@@ -28,6 +28,8 @@ const (
 	reasonUnrelated = "OutputsNotRelated"
 	// relateAgain is after how long that is tried again.
 	relateAgain = time.Minute
+	// relateAnew is after how long a Service is annotated again: it may have been made anew meanwhile.
+	relateAnew = 5 * time.Minute
 )
 
 // annotations are those of an object that are set; nil removes one.
@@ -41,7 +43,8 @@ func (l relating) relate(ctx context.Context) error {
 		return nil
 	}
 	version := fmt.Sprintf("%s/%s %d", to.Service, to.Endpoint, last.Fence)
-	if l.memory.related == version {
+	if left := l.memory.relatedAt + relateAnew - l.Clock(); l.memory.related == version && left > 0 {
+		l.within(left)
 		return nil
 	}
 	o := &v1alpha1.JobRun{}
@@ -56,7 +59,8 @@ func (l relating) relate(ctx context.Context) error {
 			return nil
 		}
 	}
-	l.memory.related, l.memory.unrelated = version, ""
+	l.memory.related, l.memory.relatedAt, l.memory.unrelated = version, l.Clock(), ""
+	l.within(relateAnew)
 	return nil
 }
 

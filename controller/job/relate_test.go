@@ -99,6 +99,19 @@ func TestRelateLater(t *testing.T) {
 	}
 	assert.JSONEq(t, `{"host": "a"}`, w.annotated(&corev1.Service{}, "db")["data.tengu.io/main"])
 	assert.LessOrEqual(t, w.made-made, 1, "what is written is not written again")
+
+	require.NoError(t, w.client.Delete(t.Context(), &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db"}}))
+	w.create(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db"}})
+	for _, step := range []struct {
+		after, again time.Duration
+		data         string
+	}{{4 * time.Minute, time.Minute, ""}, {time.Minute, 5 * time.Minute, `{"host":"a"}`}} {
+		w.clock += step.after
+		l := w.seen(r)
+		require.NoError(t, (relating{l}).relate(t.Context()))
+		assert.Equal(t, step.again, l.again)
+		assert.Equal(t, step.data, w.annotated(&corev1.Service{}, "db")["data.tengu.io/main"], "it is made anew")
+	}
 }
 
 // seen returns what the controller sees of the Workspace.

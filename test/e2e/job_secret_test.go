@@ -56,6 +56,14 @@ func secrets(t *testing.T, w *world) {
 	w.apply(jobConsumer)
 	web := w.running("web", 1)[0]
 	assert.Equal(t, "orders "+value, w.sh(web.Name, "echo $(cat /bindings/store/user) $(cat /bindings/store/password)"))
+	w.set("account", map[string]any{"user": "clients"})
+	w.carried("account", "deploy", "Succeeded")
+	w.eventually(func() string { // a changed output reaches the pod
+		if w.sh(web.Name, "echo $(cat /bindings/store/user) $(cat /bindings/store/password)") != "clients "+value {
+			return "the pod has other data"
+		}
+		return ""
+	})
 	w.carried("account", "destroy", "Succeeded")
 	w.eventually(func() string { return w.field("service/orders-db", `{.metadata.annotations.data\.tengu\.io/main}`) })
 	w.leavesNoTrace(value)

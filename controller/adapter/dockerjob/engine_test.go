@@ -99,12 +99,28 @@ func TestLife(t *testing.T) {
 	for range 2 {
 		require.NoError(t, e.Remove(t.Context(), attempt().Name))
 	}
-	fake.end(container2)
+	fake.end()
 	sees(t, e, gone)
 	assert.Empty(t, fake.containers)
 	entries, err := os.ReadDir(path)
 	require.NoError(t, err)
 	assert.Empty(t, entries)
+}
+
+// An attempt that was removed while its agent was not there goes with the next one, by the keeper's end.
+func TestRemovedBefore(t *testing.T) {
+	fake, c := newFake(t, "example.org/a:1")
+	path := folder(t)
+	f := Mounts(filepath.Join(path, "u1.2"))
+	require.NoError(t, f.begin(attempt(), "/none"))
+	require.NoError(t, f.mark(removedName))
+	require.NoError(t, f.Exchange().WriteStart(exchange.Start{}))
+	fake.containers[container2] = &fakeContainer{labels: map[string]string{labelUID: "u1"}, running: true, ended: make(chan struct{})}
+	e := open(t, c, path, waits)
+	fake.end()
+	sees(t, e, gone)
+	assert.Empty(t, fake.containers)
+	assert.NoDirExists(t, string(f))
 }
 
 // JOBS-DESIGN.md 16: the intent is stored before the engine is called, and an agent that starts again goes on with it.
@@ -122,7 +138,7 @@ func TestAdopts(t *testing.T) {
 	assert.Equal(t, attempt(), <-kept)
 	assert.Equal(t, 1, fake.starts())
 	require.NoError(t, e.Remove(t.Context(), attempt().Name))
-	fake.end(container2)
+	fake.end()
 	sees(t, e, gone)
 
 	require.NoError(t, os.WriteFile(filepath.Join(path, "u2.1", attemptName), []byte("{"), 0o600))
@@ -281,7 +297,7 @@ func TestSecrets(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, string(mounts), `{"ReadOnly":true,"Source":"`+path+`/u1.2/secrets","Target":"/run/orcon/secrets","Type":"bind"}`)
 	require.NoError(t, e.Remove(t.Context(), a.Name))
-	fake.end(container2)
+	fake.end()
 	sees(t, e, gone)
 	assert.NoDirExists(t, memory)
 	e.Secrets = ""

@@ -216,11 +216,11 @@ func (c *fakeContainer) end() {
 	c.running = false
 }
 
-// end ends the processes of a container.
-func (e *fakeEngine) end(name string) {
+// end ends the processes of container2.
+func (e *fakeEngine) end() {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
-	e.containers[name].end()
+	e.containers[container2].end()
 }
 
 // starts returns how often container2 was started.

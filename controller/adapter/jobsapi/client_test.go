@@ -106,8 +106,8 @@ func TestRun(t *testing.T) {
 	require.NoError(t, c.Checkpoint(ctx, holder, keeper.Checkpoint{Sequence: 1, State: s, Torn: true}))
 	assert.True(t, b.Workspace("w").Checkpoint.Torn)
 	require.NoError(t, c.Write(ctx, chunk.Chunk{Fence: 1, Stream: "stdout", Number: 1, Content: []byte("hello")}))
-	require.NoError(t, c.End(ctx, holder, keeper.End{Outcome: job.Committed, State: &s, Process: exchange.Ended{Code: 137, Ran: true, Killed: true}}))
-	assert.Equal(t, job.Exit{Code: 137, Cause: job.Killed}, b.Workspace("w").State.Exit)
+	require.NoError(t, c.End(ctx, holder, keeper.End{Outcome: job.Committed, State: &s, Process: exchange.Ended{Code: 137, Ran: true, Killed: true, OutOfMemory: true}}))
+	assert.Equal(t, job.Exit{Code: 137, Cause: job.OutOfMemory}, b.Workspace("w").State.Exit)
 
 	require.NoError(t, b.Change("w", accept))
 	b.admit(t, "r2")

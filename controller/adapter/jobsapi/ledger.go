@@ -66,6 +66,8 @@ func exitOf(e exchange.Ended) job.Exit {
 	switch {
 	case !e.Ran:
 		return job.Exit{Code: e.Code, Cause: job.NotStarted}
+	case e.OutOfMemory:
+		return job.Exit{Code: e.Code, Cause: job.OutOfMemory}
 	case e.Killed:
 		return job.Exit{Code: e.Code, Cause: job.Killed}
 	}

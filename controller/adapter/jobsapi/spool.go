@@ -21,18 +21,20 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/runner"
 )
 
-// Spool is the transport of one attempt. While the jobs API is out of reach for longer than a run may be silent, it keeps
-// what the attempt leaves in files: its state, its output and its end. Their contents are encrypted to a key that only
-// the controller has. They are sent in their order afterwards.
+// Spool is the transport of one attempt. While the jobs API is out of reach for longer than a run may be silent, or when the
+// program has ended, it keeps what the attempt leaves in files: its state, its output and its end. Their contents are
+// encrypted to a key that only the controller has. They are sent in their order afterwards.
 type Spool struct {
 	Below http.RoundTripper
 	// Address is that of the controller, Folder has the files.
 	Address, Folder string
 	// Recipient returns the public key to encrypt to; "" to keep nothing.
 	Recipient func() string
-	// Patience is how long the jobs API may be out of reach before something is kept.
+	// Patience is how long the jobs API may be out of reach before something is kept, while the program runs.
 	Patience time.Duration
-	Clock    func() time.Duration
+	// Stopped reports that the program has ended: then nothing is gained by patience. nil for never.
+	Stopped func() bool
+	Clock   func() time.Duration
 
 	// sending is held while files are sent, so that nothing overtakes them.
 	sending sync.Mutex
@@ -40,7 +42,12 @@ type Spool struct {
 	// reached is when the jobs API answered last; before that, when it was first called.
 	reached time.Duration
 	called  bool
+	// cut reports that the last call had no answer at all.
+	cut bool
 }
+
+// brief is how long the jobs API may be out of reach before something is kept when the program has ended.
+const brief = 5 * time.Second
 
 var _ http.RoundTripper = (*Spool)(nil)
 
@@ -79,11 +86,16 @@ func (s *Spool) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Proto: r.Proto, Body: io.NopCloser(strings.NewReader("{}")), Request: r}, nil
 }
 
-// away reports whether the jobs API is out of reach for long, so that what an attempt leaves is kept.
+// away reports whether the jobs API is out of reach for long, so that what an attempt leaves is kept. One that answers, and
+// cannot store it, is waited for: the keeper renews the hold meanwhile.
 func (s *Spool) away() bool {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	return s.Recipient() != "" && s.called && s.Clock()-s.reached >= s.Patience
+	if s.Recipient() == "" || !s.called {
+		return false
+	}
+	silent := s.Clock() - s.reached
+	return silent >= s.Patience || s.cut && silent >= brief && s.Stopped != nil && s.Stopped()
 }
 
 // flush sends what waits, until that fails.
@@ -104,10 +116,11 @@ func (s *Spool) pass(r *http.Request) (*http.Response, error) {
 	}
 	s.mutex.Unlock()
 	answer, err := s.Below.RoundTrip(r)
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.cut = err != nil && !errors.Is(r.Context().Err(), context.Canceled)
 	if err == nil && answer.StatusCode < http.StatusInternalServerError {
-		s.mutex.Lock()
 		s.reached = s.Clock()
-		s.mutex.Unlock()
 	}
 	return answer, err
 }

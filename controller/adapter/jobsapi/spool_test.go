@@ -216,6 +216,49 @@ func TestSpoolRefused(t *testing.T) {
 	}
 }
 
+// JOBS-DESIGN.md 16: when the program has ended, what cannot be sent is kept within seconds. A controller that answers, and
+// cannot store it, is waited for, and a call that the keeper gives up proves nothing.
+func TestSpoolStopped(t *testing.T) {
+	f, address := newFar(t)
+	a := newAttempt(f, address, filepath.Join(t.TempDir(), "spool"))
+	ended := false
+	a.Stopped = func() bool { return ended }
+	renew := func(ctx context.Context) error {
+		_, err := a.Renew(ctx, held, "")
+		return err
+	}
+	put := func() error {
+		return a.Put(t.Context(), blob.Key{Workspace: "w", Fence: 1, Name: "state-1"}, strings.NewReader("secret state"))
+	}
+	require.NoError(t, renew(t.Context()))
+	a.now += 30 * time.Second
+	ended = true
+	f.set(false, http.StatusServiceUnavailable)
+	require.Error(t, put())
+	require.Error(t, put(), "it answers")
+	f.set(true, 0)
+	given, giveUp := context.WithCancel(t.Context())
+	giveUp()
+	require.Error(t, renew(given))
+	require.Error(t, put(), "that was no sign")
+	ended = false
+	require.Error(t, put(), "its program runs")
+	ended = true
+	require.NoError(t, errors.Join(a.leave(t)...))
+	assert.True(t, a.Ended())
+	f.set(false, 0)
+	require.NoError(t, a.Deliver(t.Context(), nil))
+	assert.Len(t, f.got, 3)
+
+	require.NoError(t, renew(t.Context()))
+	f.set(true, 0)
+	require.Error(t, renew(t.Context()))
+	a.now += 5*time.Second - 1
+	require.Error(t, put(), "it is out of reach for a moment only")
+	a.now++
+	require.NoError(t, put())
+}
+
 // A file that cannot be read is not taken for what was kept, and stops the delivery until a person looks.
 func TestSpoolDamaged(t *testing.T) {
 	f, address := newFar(t)

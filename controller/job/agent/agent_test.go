@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -161,4 +162,29 @@ func TestProves(t *testing.T) {
 	assert.Equal(t, conformance.Golden(), report)
 	proof.Store(&conformance.Proof{})
 	c.next(func(r *wire.SyncRequest) bool { return r.GetProof() == nil })
+}
+
+// A controller that fails is not called again at once.
+func TestPauses(t *testing.T) {
+	c := newController(t)
+	joined := c.joins()
+	c.mutex.Lock()
+	c.refuse, c.joined = connect.NewError(connect.CodeInternal, errPassing), nil
+	c.mutex.Unlock()
+	soon, end := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer end()
+	a := &Agent{
+		Connection: joined, Executor: &machine{}, Clock: time.Now, Longest: time.Hour, Proof: func() conformance.Proof { return conformance.Proof{} },
+	}
+	require.NoError(t, a.Run(soon))
+	assert.LessOrEqual(t, len(c.asked), 1)
+
+	i, err := New(filepath.Join(t.TempDir(), "identity.json"), c.invitation())
+	require.NoError(t, err)
+	again, end := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer end()
+	require.ErrorContains(t, Join(again, &Connection{Clock: time.Now}, i, c.invitation(), time.Hour), "cannot join as RunNode lab: ")
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	assert.LessOrEqual(t, len(c.joined), 1)
 }

@@ -67,6 +67,28 @@ func TestCluster(t *testing.T) {
 	assert.Equal(t, []string{"start u", "look u", "remove u"}, c.done)
 }
 
+// Another attempt of a run is offered although the offer of the first one is still there; a store that fails offers nothing.
+func TestNextAttempt(t *testing.T) {
+	w := newWorld(t)
+	w.adopted()
+	e, _ := newExecutor(w)
+	a := to(domain.Selection{Name: "lab"})
+	for _, what := range []string{"list offers", "list nodes"} {
+		w.failing = what
+		require.ErrorIs(t, e.Start(t.Context(), a), errStore)
+	}
+	w.failing = ""
+	assert.Empty(t, w.offers)
+	require.NoError(t, e.Start(t.Context(), a))
+	a.Number = 2
+	require.NoError(t, e.Start(t.Context(), a))
+	assert.Len(t, w.offers, 2)
+	w.failing = "read an offer"
+	_, err := e.Look(t.Context(), first())
+	require.ErrorIs(t, err, errStore)
+	require.ErrorIs(t, e.Remove(t.Context(), first()), errStore)
+}
+
 // An attempt with a target is offered to one node, once, and is withdrawn when it is removed.
 func TestTarget(t *testing.T) {
 	w := newWorld(t)

@@ -78,6 +78,58 @@ func TestOffers(t *testing.T) {
 	assert.Empty(t, w.offers)
 }
 
+// A call of an agent whose news or offers a store cannot read or write fails, so that the agent calls again; nothing is lost.
+func TestStoreFails(t *testing.T) {
+	for _, what := range []string{
+		"show a node", "read an offer", "change an offer", "list the offers of a node", "read an input", "delete an offer",
+	} {
+		t.Run(what, func(t *testing.T) {
+			w := newWorld(t)
+			c := w.adopted()
+			w.offer(c)
+			w.change(func(n *domain.Node) { n.Seen = time.Time{} })
+			if what == "delete an offer" {
+				o := w.offers[named(first())]
+				o.Withdrawn = true
+				w.offers[named(first())] = o
+			}
+			call := func() error {
+				reports := []*wire.Report{report(wire.Phase_PHASE_GONE, "")}
+				if what == "read an input" {
+					reports = nil
+				}
+				_, err := c.sync("", reports...)
+				return err
+			}
+			w.failing = what
+			require.ErrorContains(t, call(), "unavailable: the controller cannot answer now: call again")
+			w.failing = ""
+			require.NoError(t, call())
+			assert.Equal(t, what == "delete an offer", len(w.offers) == 0)
+		})
+	}
+}
+
+// A node that has called a moment ago is shown anew only with other news.
+func TestShown(t *testing.T) {
+	w := newWorld(t)
+	c := w.adopted()
+	seen := func() time.Time {
+		_, err := c.sync("")
+		require.NoError(t, err)
+		w.mutex.Lock()
+		defer w.mutex.Unlock()
+		return w.nodes["lab"].Seen
+	}
+	first := seen()
+	assert.Equal(t, first, seen())
+	w.change(func(n *domain.Node) { n.Contract = "another" })
+	second := seen()
+	assert.NotEqual(t, first, second, "it has another contract")
+	w.pass(domain.Heartbeat)
+	assert.NotEqual(t, second, seen(), "it is a while ago")
+}
+
 // Nothing is offered to a node that is not adopted, and another agent neither sees nor changes an offer.
 func TestOffersOfOthers(t *testing.T) {
 	w := newWorld(t)

@@ -9,6 +9,7 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"io"
 	"log"
 	"net"
@@ -48,6 +49,19 @@ type world struct {
 	keys    [3][]byte
 	// before is called before a node is stored, by another writer.
 	before func()
+	// failing is the store's word for what it cannot do; "" for nothing.
+	failing string
+}
+
+// errStore is the error of a store that fails.
+var errStore = errors.New("the store does not answer")
+
+// fails returns an error for what the store cannot do. The mutex is held.
+func (w *world) fails(what string) error {
+	if w.failing == what {
+		return errStore
+	}
+	return nil
 }
 
 func newWorld(t *testing.T) *world {
@@ -135,7 +149,7 @@ func (w *world) List(context.Context) (all []domain.Node, err error) {
 	for _, n := range w.nodes {
 		all = append(all, n)
 	}
-	return all, nil
+	return all, w.fails("list nodes")
 }
 
 // Identify implements node.Nodes.
@@ -160,6 +174,9 @@ func (w *world) Identify(_ context.Context, name, version string, i domain.Ident
 func (w *world) Show(_ context.Context, name string, s node.Shown) error {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
+	if err := w.fails("show a node"); err != nil {
+		return err
+	}
 	n := w.nodes[name]
 	if !s.Seen.IsZero() {
 		n.Seen, n.Contract, n.Proof = s.Seen, s.Contract, s.Proof
@@ -172,6 +189,9 @@ func (w *world) Show(_ context.Context, name string, s node.Shown) error {
 func (w *world) Input(_ context.Context, n executor.Name) (run.Input, error) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
+	if err := w.fails("read an input"); err != nil {
+		return run.Input{}, err
+	}
 	input, there := w.inputs[n]
 	if !there {
 		return input, node.ErrNone
@@ -211,7 +231,7 @@ func (o offers) Get(_ context.Context, n executor.Name) (node.OfferedAttempt, bo
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
 	of, there := o.offers[named(n)]
-	return of, there, nil
+	return of, there, o.fails("read an offer")
 }
 
 func (o offers) Stored(ctx context.Context, n executor.Name) (node.OfferedAttempt, bool, error) {
@@ -226,7 +246,7 @@ func (o offers) Of(_ context.Context, name string) (all []node.OfferedAttempt, e
 			all = append(all, one)
 		}
 	}
-	return all, nil
+	return all, o.fails("list the offers of a node")
 }
 
 func (o offers) List(context.Context) (all []node.OfferedAttempt, err error) {
@@ -235,12 +255,15 @@ func (o offers) List(context.Context) (all []node.OfferedAttempt, err error) {
 	for _, one := range o.offers {
 		all = append(all, one)
 	}
-	return all, nil
+	return all, o.fails("list offers")
 }
 
 func (o offers) Change(_ context.Context, of node.OfferedAttempt) error {
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
+	if err := o.fails("change an offer"); err != nil {
+		return err
+	}
 	o.offers[named(of.Name)] = of
 	return nil
 }
@@ -248,6 +271,9 @@ func (o offers) Change(_ context.Context, of node.OfferedAttempt) error {
 func (o offers) Delete(_ context.Context, n executor.Name) error {
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
+	if err := o.fails("delete an offer"); err != nil {
+		return err
+	}
 	delete(o.offers, named(n))
 	return nil
 }

@@ -260,6 +260,35 @@ func TestTwice(t *testing.T) {
 	)
 }
 
+// A keeper reads the logs of the last run, and neither other logs nor a state that is not the Workspace's.
+func TestReads(t *testing.T) {
+	b := newBench(t)
+	leave := func(token, run string, fence int) {
+		b.all(t,
+			request{why: "claim", token: token, method: "POST", path: run + "/claim", body: claimOf + token + `"}`, status: 200},
+			request{why: "a log", token: token, method: "PUT", path: fmt.Sprintf("%s/logs/%d/stdout/1", run, fence), body: "hello", status: 204},
+			request{why: "a state", token: token, method: "PUT", path: fmt.Sprintf("%s/blobs/%d/state-1", run, fence), body: "secret", status: 204},
+			request{why: "the end", token: token, method: "POST", path: run + "/end", body: fmt.Sprintf(`{"fence":%d,"outcome":"unchanged"}`, fence), status: 200})
+	}
+	leave("p", "r", 1)
+	b.acquire(t, "other")
+	const log = "/log-stdout-0000000001"
+	reads := func(run string, fence, status int, name string) {
+		q := request{why: name, token: "s", method: "GET", path: fmt.Sprintf("%s/blobs/%d%s", run, fence, name), status: status}
+		if status != 200 {
+			q.reason = runner.Held
+		}
+		b.all(t, q)
+	}
+	reads("other", 1, 200, log)
+	reads("other", 1, 409, "/state-1")
+	leave("s", "other", 2)
+	b.Add("s", serve.Caller{Workspace: "w", Run: workspace.Run{UID: "third", Name: "third"}, Claimant: workspace.Claimant{ID: "s", Where: "node"}}, serve.Run{})
+	b.acquire(t, "third")
+	reads("third", 2, 200, log)
+	reads("third", 1, 409, log)
+}
+
 // JOBS.md J8 and J17: a run that plans leaves its plan by its end, each request twice, and the Run that applies it gets that.
 func TestPlan(t *testing.T) {
 	b := newBench(t)

@@ -58,6 +58,8 @@ type Ended struct {
 	Ran bool `json:"ran"`
 	// Killed reports that the runner or the kernel killed the process, so its files may be half written.
 	Killed bool `json:"killed"`
+	// OutOfMemory reports that the kernel killed it for lack of memory.
+	OutOfMemory bool `json:"outOfMemory,omitempty"`
 	// Message is set where the process could not be started.
 	Message string `json:"message,omitempty"`
 }

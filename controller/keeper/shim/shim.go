@@ -59,6 +59,8 @@ type halt struct {
 	deadline <-chan time.Time
 	begun    bool
 	killed   bool
+	// starved is how many processes the kernel had killed for lack of memory when the entrypoint was started.
+	starved int
 }
 
 const (
@@ -167,7 +169,7 @@ func (s *Shim) begin() error {
 	if err := s.Exchange.WriteStarted(); err != nil {
 		return err
 	}
-	s.keeper.terms = *start
+	s.keeper.terms, s.halt.starved = *start, ownMemory().kills()
 	if err := s.execute(start.Environment); err != nil {
 		glog.Errorf("cannot start the entrypoint %q: %v", s.Command, err)
 		message := fmt.Sprintf("cannot start the entrypoint %q: %v", s.Command, err)
@@ -196,6 +198,7 @@ func (s *Shim) supervise() error {
 	e := exchange.Ended{Code: status.ExitStatus(), Ran: true, Killed: s.halt.killed}
 	if status.Signaled() {
 		e.Code = contract.OfSignalNumber(int(status.Signal()))
+		e.OutOfMemory = !e.Killed && status.Signal() == syscall.SIGKILL && ownMemory().kills() > s.halt.starved
 		e.Killed = e.Killed || status.Signal() == syscall.SIGKILL
 	}
 	s.main = 0

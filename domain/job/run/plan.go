@@ -51,6 +51,15 @@ func Unapproved(action, name string) error {
 // Plans reports whether a run with this input may leave a plan.
 func (i Input) Plans() bool { return len(i.Planned.Entrypoint) > 0 }
 
+// Consent returns why the plan of a Run, which has a digest, may not be applied: no person has approved it, or not any more.
+// Approved are the digests of plans of that Run that persons have approved.
+func Consent(plan, digest string, approved []string) error {
+	if slices.Contains(approved, digest) {
+		return nil
+	}
+	return fmt.Errorf("cannot apply the plan of Run %s: %w: `orcon job approve %s`", plan, ErrUnapproved, plan)
+}
+
 // Application has the facts by which a Run that applies a plan is judged.
 type Application struct {
 	// Plan is the name of the Run that made the plan, By the Run that applies it.
@@ -67,14 +76,14 @@ type Application struct {
 func (a Application) Apply(w workspace.Workspace) (Input, error) {
 	cannot := fmt.Sprintf("cannot apply the plan of Run %s", a.Plan)
 	p := w.Plan
-	applicable := workspace.Applicable(w, p.Digest, a.By)
+	applicable, unapproved := workspace.Applicable(w, p.Digest, a.By), Consent(a.Plan, p.Digest, a.Approved)
 	switch digest, err := a.Fresh.Digest(); {
 	case p.Run.Name != a.Plan && p.Digest != "":
 		return Input{}, fmt.Errorf("%s: %w: %s has made a newer one: `orcon job approve %s`", cannot, workspace.ErrReplaced, p.Run, p.Run.Name)
 	case p.Digest == "":
 		return Input{}, fmt.Errorf("%s: %w", cannot, applicable)
-	case !slices.Contains(a.Approved, p.Digest):
-		return Input{}, fmt.Errorf("%s: %w: `orcon job approve %s`", cannot, ErrUnapproved, a.Plan)
+	case unapproved != nil:
+		return Input{}, unapproved
 	case err != nil:
 		return Input{}, fmt.Errorf("%s: %w", cannot, err)
 	case applicable != nil:

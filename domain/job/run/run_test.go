@@ -157,6 +157,7 @@ func TestDerive(t *testing.T) {
 		})
 	}
 	assert.Equal(t, int64(4), run.Derive(run.Facts{Run: one}, held(claimed)).Fence)
+	assert.Equal(t, "StateTooLarge", run.Derive(run.Facts{Run: one}, held(large)).Reason)
 }
 
 // A Run that waits for what is not there, and one that never can start, show why (JOBS.md J4).

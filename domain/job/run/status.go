@@ -200,7 +200,7 @@ func ended(f Facts, w workspace.Workspace) Status {
 		s.Phase, s.Message = Failed, "it was killed from outside, or for lack of memory: `orcon job logs "+f.Run.Name+"`"
 	case e.Exit.Cause == job.OutOfMemory:
 		s.Phase, s.Message = Failed, "the kernel killed it for lack of memory: raise the limit of its container "+
-			"(`kubectl get limitranges`) or free memory on its node"
+			"(`kubectl get limitranges`; on a RunNode flag --memory of its agent) or free memory on its node"
 	default:
 		s.Phase, s.Message = Failed, "it failed with "+e.Exit.String()+": `orcon job logs "+f.Run.Name+"`"
 	}

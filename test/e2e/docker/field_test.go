@@ -37,8 +37,9 @@ type field struct {
 	// wire is the agent's way to the controller, link the controller's to the API server.
 	wire, link *chaos.Link
 	states     string
-	// serving are the arguments of the controller.
+	// serving are the arguments of the controller, machine further ones of the agent.
 	serving    []string
+	machine    []string
 	controller *exec.Cmd
 	agent      *exec.Cmd
 }
@@ -71,8 +72,8 @@ spec:
 
 func newField(t *testing.T) *field { return newFieldAt(t, "") }
 
-// newFieldAt returns a field whose agent reaches the controller by an address; "" is the nearest.
-func newFieldAt(t *testing.T, reached string) *field {
+// newFieldAt returns a field whose agent reaches the controller by an address; "" is the nearest. Flags are the controller's.
+func newFieldAt(t *testing.T, reached string, flags ...string) *field {
 	f := &field{Cluster: controlplane.Start(t), t: t, folder: t.TempDir(), reached: reached, socket: docker.Socket()}
 	root, err := controlplane.Root()
 	require.NoError(t, err)
@@ -91,6 +92,7 @@ func newFieldAt(t *testing.T, reached string) *field {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(f.memory) })
 	f.prepareController()
+	f.serving = append(f.serving, flags...)
 	f.startController()
 	return f
 }
@@ -193,8 +195,10 @@ func (f *field) startBuild(name string) {
 	if f.proxy != nil {
 		environment = append(environment, "HTTPS_PROXY=http://"+f.proxy.address())
 	}
-	f.agent = f.start(filepath.Join(docker.Folder(), name), environment, "agent", "--folder", f.node, "--secrets", f.memory, "--engine", "unix://"+f.socket,
-		"--join", filepath.Join(f.folder, "token"), "--renew", "1s", "--retry", "1s")
+	f.agent = f.start(filepath.Join(docker.Folder(), name), environment, append([]string{
+		"agent", "--folder", f.node, "--secrets", f.memory, "--engine", "unix://" + f.socket,
+		"--join", filepath.Join(f.folder, "token"), "--renew", "1s", "--retry", "1s",
+	}, f.machine...)...)
 }
 
 // orcon runs the command line.

@@ -72,7 +72,7 @@ func (f *field) sealed(name, secret string) {
 	f.t.Helper()
 	folder := string(f.attempt(name))
 	require.NoError(f.t, within(f.t, func() bool {
-		_, err := os.Stat(filepath.Join(folder, "state"))
+		_, err := os.Stat(f.attempt(name).Exchange().Output()) // the last that goes
 		kept, _ := filepath.Glob(filepath.Join(folder, "spool", "*.request"))
 		return errors.Is(err, fs.ErrNotExist) && len(kept) > 1
 	}), "its state is on the disk")

@@ -2,12 +2,15 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/job"
@@ -15,11 +18,10 @@ import (
 	controller "gitlab.ilabt.imec.be/tengu/orcon/controller/job"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/executor"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/serve"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
 )
 
-// ports are those of the jobs API: Workspaces and Runs of the API server, tokens and renewals in memory.
+// ports are those of the jobs API that have tokens and renewals in memory.
 type ports struct {
 	client client.Client
 
@@ -28,71 +30,24 @@ type ports struct {
 	signs  map[string]controller.Sign
 }
 
-// workspaceOf returns the Workspace of a UID.
-func (p *ports) workspaceOf(ctx context.Context, uid string) (*v1alpha1.JobWorkspace, error) {
-	var list v1alpha1.JobWorkspaceList
-	if err := p.client.List(ctx, &list); err != nil {
-		return nil, err
+// indexed is a client that finds objects by their UID, as the cache of the controller does.
+type indexed struct{ client.Client }
+
+// List implements client.Reader.
+func (i indexed) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	var o client.ListOptions
+	o.ApplyOptions(options)
+	if o.FieldSelector == nil {
+		return i.Client.List(ctx, list, options...)
 	}
-	for i := range list.Items {
-		if string(list.Items[i].UID) == uid {
-			return &list.Items[i], nil
-		}
-	}
-	return nil, fmt.Errorf("there is no workspace %s: %w", uid, workspace.ErrStale)
-}
-
-type workspaces struct{ *ports }
-
-// Get implements serve.Workspaces.
-func (w workspaces) Get(ctx context.Context, uid string) (serve.Stored, error) {
-	o, err := w.workspaceOf(ctx, uid)
-	if err != nil {
-		return serve.Stored{}, err
-	}
-	now, err := convert.ToWorkspace(o, job.Exclusive)
-	return serve.Stored{Version: o.ResourceVersion, Workspace: now}, err
-}
-
-// Recent implements serve.Workspaces.
-func (w workspaces) Recent(ctx context.Context, uid string) (serve.Stored, error) {
-	return w.Get(ctx, uid)
-}
-
-// Swap implements serve.Workspaces.
-func (w workspaces) Swap(ctx context.Context, uid, version string, next workspace.Workspace) error {
-	o, err := w.workspaceOf(ctx, uid)
-	if err != nil {
+	uid, _ := o.FieldSelector.RequiresExactMatch("metadata.uid")
+	if err := i.Client.List(ctx, list); err != nil {
 		return err
 	}
-	o.ResourceVersion = version
-	convert.SetWorkspace(o, next)
-	if err := w.client.Update(ctx, o); apierrors.IsConflict(err) {
-		return fmt.Errorf("%w: %w", serve.ErrMoved, err)
-	} else if err != nil {
-		return err
-	}
-	return nil
+	all, err := meta.ExtractList(list)
+	all = slices.DeleteFunc(all, func(one runtime.Object) bool { return string(one.(client.Object).GetUID()) != uid }) //nolint:forcetypeassert // an object
+	return errors.Join(err, meta.SetList(list, all))
 }
-
-type runs struct{ *ports }
-
-// Get implements serve.Runs.
-func (r runs) Get(ctx context.Context, uid string) (serve.Run, error) {
-	var list v1alpha1.JobRunList
-	if err := r.client.List(ctx, &list); err != nil {
-		return serve.Run{}, err
-	}
-	for _, o := range list.Items {
-		if string(o.UID) == uid {
-			return serve.Run{Parameters: string(o.State.Input.Parameters.Raw), Cancel: convert.Stopped(&o), Namespace: o.Namespace, Content: o.State.Input.Content}, nil
-		}
-	}
-	return serve.Run{}, fmt.Errorf("there is no run %s: %w", uid, workspace.ErrStale)
-}
-
-// Report implements serve.Runs.
-func (runs) Report(context.Context, string, serve.Report) error { return nil }
 
 // Renewed implements serve.Renewals.
 func (p *ports) Renewed(_ context.Context, r serve.Renewal) error {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -28,8 +29,10 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob/directory"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/jobprocess"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/jobs"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
 	controller "gitlab.ilabt.imec.be/tengu/orcon/controller/job"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/approval"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/serve"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
@@ -46,9 +49,11 @@ type world struct {
 	cluster   *controlplane.Cluster
 	namespace string
 	// outside is the folder that scripts have as $OUT.
-	outside    string
-	store      blob.Store
-	executor   *jobprocess.Machine
+	outside  string
+	store    blob.Store
+	executor *jobprocess.Machine
+	// ahead is how far the controller's clock is ahead.
+	ahead      atomic.Int64
 	controller context.CancelFunc
 	ended      chan error
 }
@@ -71,8 +76,10 @@ func newWorldWith(t *testing.T, choose func(folder blob.Store) blob.Store, scrip
 	store, err := directory.Open(filepath.Join(t.TempDir(), "blobs"))
 	require.NoError(t, err)
 	w.store = choose(store)
+	objects := jobs.Objects{Cache: indexed{w.client}, Live: w.client}
 	api := httptest.NewServer((&serve.API{
-		Workspaces: workspaces{w.ports}, Runs: runs{w.ports}, Renewals: w.ports, Callers: w.ports, Store: w.store, Limits: serve.DefaultLimits(), Clock: time.Now,
+		Workspaces: jobs.Workspaces{Objects: objects, Writer: w.client}, Runs: jobs.Runs{Objects: objects, Writer: w.client},
+		Renewals: w.ports, Callers: w.ports, Store: w.store, Limits: serve.DefaultLimits(), Clock: time.Now,
 	}).Handler())
 	w.executor = &jobprocess.Machine{
 		Folder: t.TempDir(), Command: []string{controlplane.Binary(t, "job-runner")}, Address: api.URL, Identify: w.identify,
@@ -86,10 +93,9 @@ func newWorldWith(t *testing.T, choose func(folder blob.Store) blob.Store, scrip
 	})
 	w.create(&v1alpha1.JobTemplate{ObjectMeta: w.named("script"), Spec: v1alpha1.JobTemplateSpec{JobProgram: v1alpha1.JobProgram{
 		Image: "registry/script@sha256:" + strings.Repeat("a", 64), Contract: run.Contract,
-		Actions: []v1alpha1.JobAction{
-			{Name: "deploy", Entrypoint: []string{"/bin/sh", "-c", script}},
-			{Name: "destroy", Entrypoint: []string{"/bin/sh", "-c", `cp "$ORCON_STATE/lines" "$OUT/destroyed"`}},
-		},
+		Actions: append(planning(),
+			v1alpha1.JobAction{Name: "deploy", Entrypoint: []string{"/bin/sh", "-c", script}},
+			v1alpha1.JobAction{Name: "destroy", Entrypoint: []string{"/bin/sh", "-c", `cp "$ORCON_STATE/lines" "$OUT/destroyed"`}}),
 		Env: []v1alpha1.JobVariable{{Name: "OUT", Value: w.outside}},
 	}}})
 	o := &v1alpha1.JobWorkspace{ObjectMeta: w.named("db"), Spec: v1alpha1.JobWorkspaceSpec{Template: "script"}}
@@ -142,9 +148,11 @@ func (w *world) start() {
 	began := time.Now()
 	r := &controller.Reconciler{
 		Client: m.GetClient(), Reader: m.GetAPIReader(), Executor: w.executor, Store: w.store, Signs: w.ports, Events: events.NewFakeRecorder(10_000),
-		Now: time.Now, Clock: func() time.Duration { return time.Since(began) }, Variables: map[string]string{"VAULT_ADDR": "https://vault"},
+		Now: time.Now, Clock: func() time.Duration { return time.Since(began) + time.Duration(w.ahead.Load()) },
+		Variables: map[string]string{"VAULT_ADDR": "https://vault"},
 	}
-	require.NoError(w.t, r.SetupWithManager(m))
+	approvals := &approval.Reconciler{Client: m.GetClient(), Reader: m.GetAPIReader(), Now: time.Now}
+	require.NoError(w.t, errors.Join(r.SetupWithManager(m), approvals.SetupWithManager(m)))
 	ctx, stop := context.WithCancel(context.Background())
 	w.controller, w.ended = stop, make(chan error, 1)
 	go func() { w.ended <- m.Start(ctx) }()
