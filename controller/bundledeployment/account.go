@@ -2,7 +2,6 @@ package bundledeployment
 
 import (
 	"context"
-	"sync"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/rest"
@@ -62,9 +61,8 @@ type Access struct {
 // Impersonate returns how accounts reach a cluster: the configuration's own user acts for them, in namespaces
 // that let it (TRUST.md R1).
 func Impersonate(config *rest.Config, mapper meta.RESTMapper) func(Access) (World, Store, error) {
-	compile := sync.OnceValues(policy.Shipped)
 	return func(a Access) (World, Store, error) {
-		shipped, err := compile()
+		shipped, err := policy.Shipped()
 		if err != nil {
 			return nil, nil, err
 		}

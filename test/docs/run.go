@@ -46,13 +46,13 @@ func (r Runner) Run(t *testing.T, p Page) {
 	}
 }
 
-// checkout copies what the repository holds into a folder of the test, with the
-// programs in bin/.
+// checkout copies what the repository holds into a folder of the test, with the programs in bin/, but not code
+// and the examples of its tests: these are seven of eight files, and no page needs them.
 func (r Runner) checkout(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	copied := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c",
-		`git ls-files -coz --exclude-standard |
+		`git ls-files -coz --exclude-standard -- ':!*.go' ':!controller' ':!test' ':!domain/health' |
 			while IFS= read -rd '' f; do [ ! -f "$f" ] || printf '%s\0' "$f"; done |
 			xargs -0 cp --parents -t "$1"`, "copy", dir)
 	copied.Dir = r.Root

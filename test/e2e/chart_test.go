@@ -16,7 +16,7 @@ import (
 // leaves nothing (FIRST-HOUR, "To have in hand").
 func installsByChart(t *testing.T, c *controlplane.Cluster) {
 	chart := filepath.Join(repository(t), "dist", "orcon-chart.tgz")
-	produce(t, chart, "build/builder", "chart")
+	produce(t, chart, sinceTestsBegan(), "build/builder", "chart")
 	before := c.Snapshot(t)
 	program := controlplane.Binary(t, "orcon")
 	c.Kubectl(t, "create", "namespace", "relations")

@@ -151,7 +151,7 @@ func loadPostgreSQL(t *testing.T, c *controlplane.Cluster) {
 	t.Helper()
 	file := filepath.Join(repository(t), "dist", "postgresql.tar")
 	packed.Do(func() {
-		produce(t, file, "build/builder", "debian", "postgresql", "--packages", "postgresql-15,dash,coreutils,sed,grep")
+		produce(t, file, sourcesOfPackages(t), "build/builder", "debian", "postgresql", "--packages", "postgresql-15,dash,coreutils,sed,grep")
 	})
 	c.Run(t, "load", file)
 }

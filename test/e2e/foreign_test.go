@@ -114,7 +114,7 @@ func (f chart) load(w *world) {
 	w.Run(w.t, "load", foreign.Images(w.t, f.images))
 	for name, packages := range f.debian {
 		tar := filepath.Join(repository(w.t), "dist", name+".tar")
-		produce(w.t, tar, "build/builder", "debian", name, "--packages", packages)
+		produce(w.t, tar, sourcesOfPackages(w.t), "build/builder", "debian", name, "--packages", packages)
 		w.Run(w.t, "load", tar)
 	}
 }

@@ -272,7 +272,9 @@ func (w *world) hindered(name string, why ...string) {
 // field returns a field of an object.
 func (w *world) field(object, path string) string {
 	w.t.Helper()
-	return w.kubectl("get", object, "-o", "jsonpath="+path)
+	value, err := w.Field(w.t.Context(), w.namespace, object, path)
+	require.NoError(w.t, err)
+	return value
 }
 
 // phase waits until a JobRun has a phase.

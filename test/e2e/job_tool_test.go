@@ -36,10 +36,11 @@ func tools(t *testing.T, w *world) {
 		"greeting": {"debian", "greeting", "--packages", "ansible-core,openssh-client,libc-bin,dash,coreutils", "--content", "deployment/examples/jobs/ansible"},
 		"sshd":     {"debian", "sshd", "--packages", "openssh-server,python3,dash,coreutils"},
 	} {
-		making.Go(func() { produce(t, filepath.Join(dist, name+".tar"), "build/builder", args...) })
+		making.Go(func() { produce(t, filepath.Join(dist, name+".tar"), sourcesOfPackages(t), "build/builder", args...) })
 	}
 	making.Go(func() {
-		produce(t, filepath.Join(dist, "machine.tar"), "test/machine/build.sh", filepath.Join(dist, "machine.tar"))
+		machine := filepath.Join(dist, "machine.tar")
+		produce(t, machine, sourcesOfPackages(t), "test/machine/build.sh", machine)
 	})
 	registry := w.templateRegistry()
 	w.configure(registry)

@@ -5,13 +5,10 @@ package e2e
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"sync"
-	"syscall"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -68,32 +65,12 @@ var built sync.Once //nolint:gochecknoglobals // what is done once for all clust
 func loadImages(t *testing.T, c *controlplane.Cluster) {
 	t.Helper()
 	dist := filepath.Join(repository(t), "dist")
-	built.Do(func() { produce(t, filepath.Join(dist, "busybox.tar"), "scripts/images.sh") })
+	built.Do(func() { produce(t, filepath.Join(dist, "busybox.tar"), sinceTestsBegan(), "scripts/images.sh") })
 	var images []string
 	for _, name := range []string{controllerName, webhookName, "relation-agent", "bundle-controller", "busybox"} {
 		images = append(images, filepath.Join(dist, name+".tar"))
 	}
 	c.Run(t, "load", images...)
-}
-
-// produce runs a command that writes a file, or leaves that to what has done so already in
-// the same run of all stages (it began when the file ORCON_TESTS_BEGAN was written).
-func produce(t *testing.T, file, command string, args ...string) {
-	t.Helper()
-	require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
-	turn, err := os.OpenFile(file+".turn", os.O_CREATE|os.O_RDWR, 0o600)
-	require.NoError(t, err)
-	defer func() { assert.NoError(t, turn.Close()) }()
-	require.NoError(t, syscall.Flock(int(turn.Fd()), syscall.LOCK_EX))
-	began, errBegan := os.Stat(os.Getenv("ORCON_TESTS_BEGAN"))
-	made, errMade := os.Stat(file)
-	if errBegan == nil && errMade == nil && made.ModTime().After(began.ModTime()) {
-		return
-	}
-	produce := exec.CommandContext(t.Context(), filepath.Join(repository(t), command), args...)
-	produce.Dir = repository(t)
-	out, err := produce.CombinedOutput()
-	require.NoError(t, err, string(out))
 }
 
 func repository(t *testing.T) string {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/google/cel-go/cel"
 
@@ -24,14 +25,17 @@ type shipped struct {
 	programs map[string]cel.Program
 }
 
-// Shipped returns the probes that come with this program.
-func Shipped() (*Library, error) {
+// Shipped returns the probes that come with this program. The first call compiles them for the whole process.
+func Shipped() (*Library, error) { return compileShipped() }
+
+// compileShipped compiles hundreds of expressions, which is more work than a reconcile.
+var compileShipped = sync.OnceValues(func() (*Library, error) { //nolint:gochecknoglobals // it never changes
 	probes, err := library.Probes()
 	if err != nil {
 		return nil, err
 	}
 	return CompileLibrary(probes)
-}
+})
 
 // CompileLibrary prepares probes. The error names each expression that is none, and where in it that is.
 func CompileLibrary(probes []library.Probe) (*Library, error) {

@@ -71,6 +71,17 @@ func TestShippedProbes(t *testing.T) {
 	assert.Greater(t, probed, 60)
 }
 
+// Each reconcile needs the shipped probes, and to compile them is more work than all else that it does.
+func TestShippedProbesAreCompiledOnce(t *testing.T) {
+	first, err := policy.Shipped()
+	require.NoError(t, err)
+	second, err := policy.Shipped()
+	require.NoError(t, err)
+	if first != second { // assert.Same would print all of them
+		t.Error("they are compiled again")
+	}
+}
+
 // Each case that asks for words gets them, whatever rule judges it (CONTENT.md H4).
 func TestWords(t *testing.T) {
 	l, err := policy.Shipped()

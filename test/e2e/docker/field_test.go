@@ -226,11 +226,8 @@ func (f *field) apply(manifests string) {
 
 // value returns a field of an object; "" where there is none.
 func (f *field) value(object, path string) string {
-	out, err := f.Try("-n", shop, "get", object, "-o", "jsonpath="+path)
-	if err != nil {
-		return ""
-	}
-	return out
+	value, _ := f.Field(f.t.Context(), shop, object, path)
+	return value
 }
 
 // joins has the machine join, and a person adopt it.

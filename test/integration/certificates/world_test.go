@@ -230,7 +230,7 @@ func (w *certificateWorld) replica(name string, source certificate.Source) *repl
 	certificate.Configure(source)(config)
 	config.GetCertificate = r.noting(config.GetCertificate)
 	server := &http.Server{
-		Handler: http.HandlerFunc(allow), TLSConfig: config, ReadHeaderTimeout: time.Second,
+		Handler: http.HandlerFunc(allow), TLSConfig: config, ReadHeaderTimeout: time.Minute,
 		ErrorLog: log.New(io.Discard, "", 0),
 	}
 	server.SetKeepAlivesEnabled(false)

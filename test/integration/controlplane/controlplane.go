@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -62,6 +63,8 @@ type Cluster struct {
 	stdin   io.Closer
 	stderr  *bytes.Buffer
 	ended   chan error
+	// reader is made when it is first needed.
+	reader func() (*reader, error)
 }
 
 // Start runs a cluster of the form until the test ends, with flags of `cluster run` behind the form.
@@ -106,6 +109,7 @@ func run(form ...string) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot bring up a cluster: %w", errors.Join(err, c.end()))
 	}
+	c.reader = sync.OnceValues(func() (*reader, error) { return newReader(c.Kubeconfig) })
 	return c, nil
 }
 

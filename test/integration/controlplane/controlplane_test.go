@@ -2,10 +2,12 @@ package controlplane_test
 
 import (
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
@@ -19,6 +21,44 @@ func TestShared(t *testing.T) {
 	assert.Equal(t, controlplane.ControlPlane, c.Form)
 	assert.Contains(t, c.Kubectl(t, "get", "namespaces"), "kube-system")
 }
+
+// A field is what kubectl prints of it, for kinds that are made later too.
+func TestField(t *testing.T) {
+	c := controlplane.Shared(t)
+	_, err := c.Field(t.Context(), "", "later/one", "{.spec}")
+	require.Error(t, err, "there is no such kind")
+	definition := filepath.Join(t.TempDir(), "later.yaml")
+	require.NoError(t, os.WriteFile(definition, []byte(later), 0o600))
+	c.Kubectl(t, "apply", "-f", definition)
+	c.Established(t)
+	c.Kubectl(t, "label", "namespace", "default", "a.b/c=d")
+	for object, templates := range map[string][]string{
+		"namespace/default":                   {"{.status.phase}", `{.metadata.labels.a\.b/c}`, "{.metadata.labels}", "{.metadata.nothing}", "{.spec.finalizers[*]} {.kind}"},
+		"service/kubernetes":                  {"{.spec.ports[0].port}", "{.spec.ports[*].name}", `{.spec.ports[?(@.port==443)].protocol}`},
+		"service":                             {`{.items[?(@.metadata.name=="kubernetes")].spec.ports[0].port}`},
+		"customresourcedefinition/laters.a.b": {`{.status.conditions[?(@.type=="Established")].status}`},
+	} {
+		for _, template := range templates {
+			value, err := c.Field(t.Context(), "default", object, template)
+			require.NoError(t, err)
+			assert.Equal(t, c.Kubectl(t, "-n", "default", "get", object, "-o", "jsonpath="+template), value, template)
+		}
+	}
+	_, err = c.Field(t.Context(), "default", "later/one", "{.spec}")
+	assert.True(t, apierrors.IsNotFound(err), "the kind is found: %v", err)
+	_, err = c.Field(t.Context(), "default", "namespace/default", "{.spec")
+	assert.ErrorContains(t, err, "cannot read template {.spec")
+}
+
+const later = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: laters.a.b}
+spec:
+  group: a.b
+  scope: Namespaced
+  names: {kind: Later, plural: laters, singular: later}
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
+`
 
 func TestComponents(t *testing.T) {
 	c := controlplane.Start(t)
