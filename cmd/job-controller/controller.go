@@ -106,7 +106,7 @@ func (c *controller) addReconciler() error {
 	begun := time.Now()
 	carrying := &node.Dispatcher{
 		Cluster: c.executor, Nodes: c.nodes.Nodes, Offers: c.nodes.Offers, Clock: time.Now,
-		Secrets: jobs.RunSecrets{Live: c.manager.GetAPIReader()},
+		Secrets: newSecrets(c.manager, c.nodes),
 	}
 	r := &job.Reconciler{
 		Ready: c.ready, Most: c.most, Variables: c.variables,

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob/sealed"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/jobs"
@@ -122,9 +123,7 @@ func (c *controller) addNodes(ctx context.Context) error {
 	path, handler := c.nodes.Handler()
 	mux := http.NewServeMux()
 	mux.Handle(path, handler)
-	keepers := c.keepers(node.Callers{Server: c.nodes})
-	keepers.Secrets = jobs.RunSecrets{Live: c.manager.GetAPIReader()}
-	mux.Handle(runner.Path, node.Envelopes{Server: c.nodes, Seals: c.blobs, Next: keepers.Handler()})
+	mux.Handle(runner.Path, node.Envelopes{Server: c.nodes, Seals: c.blobs, Next: c.keepers(node.Callers{Server: c.nodes}).Handler()})
 	return errors.Join(c.manager.Add(every(watchEvery, survey.Look)), c.manager.Add(c.recipient),
 		c.manager.Add(&api{http.Server{
 			Addr: fmt.Sprintf(":%d", c.nodePort), Handler: mux,
@@ -179,5 +178,11 @@ func (c *controller) keepers(callers serve.Callers) *serve.API {
 	limits.Folder = c.received
 	return &serve.API{
 		Workspaces: workspaces, Runs: runs, Renewals: c.renewals, Callers: callers, Store: c.blobs, Limits: limits, Clock: time.Now,
+		Secrets: newSecrets(c.manager, c.nodes),
 	}
+}
+
+// newSecrets returns the secrets of runs.
+func newSecrets(m manager.Manager, nodes *node.Server) jobs.RunSecrets {
+	return jobs.RunSecrets{Live: m.GetAPIReader(), Tokens: jobs.JoinTokens{Reviews: m.GetClient(), Minter: node.Minter{Server: nodes}}}
 }

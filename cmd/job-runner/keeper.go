@@ -72,6 +72,9 @@ func parseKeeper(args []string, out io.Writer) (*keeping, error) {
 	}
 	k.client.Run = k.Claimant.Run
 	k.Ledger, k.Blobs, k.Content, k.Chunks = k.client, k.client, k.client, k.client
+	if k.Settings.Stored != "" {
+		k.Secrets = jobsapi.Tokens{Client: k.client}
+	}
 	return k, nil
 }
 
@@ -100,6 +103,7 @@ func defineState(flags *flag.FlagSet, k *keeper.Keeper) {
 	flags.StringVar(&k.Settings.Logs, "logs", contract.Logs, "`folder` of the template's log files")
 	flags.StringVar(&k.Settings.Work, "work", contract.Work, "working `folder` of the template, for content that is copied there")
 	flags.StringVar(&k.Settings.Secrets, "secrets", contract.Secrets, "`folder` of the template's secrets, which no log may have")
+	flags.StringVar(&k.Settings.Stored, "stored", "", "`folder` of secrets that the pod has; others are fetched (default: it has all)")
 	flags.StringVar(&k.Settings.Scratch, "scratch", "/orcon/scratch", "`folder` of the keeper's own")
 	flags.Int64Var(&k.Settings.Limit, "limit", 64<<20, "`bytes` that the state may have as an archive")
 	flags.DurationVar(&k.Settings.Checkpoint, "checkpoint", 30*time.Second, "`time` between checkpoints")

@@ -48,7 +48,7 @@ func TestMain(m *testing.M) {
 // bench is a run without containers: its folders and its template, a shell script.
 type bench struct {
 	Base, Script, Ledger string
-	Backend              string
+	Backend, Stored      string
 	Renew, Checkpoint    time.Duration
 	Drain                time.Duration
 	Patience, Hold       time.Duration
@@ -78,7 +78,7 @@ func (b bench) keeperWith(ledger keeper.Ledger, blobs keeper.Blobs, terminate <-
 		Chunks: b.chunks, Content: b.contents,
 		Settings: keeper.Settings{
 			State: b.path("state"), Scratch: b.path("scratch"), Logs: b.path("logs"), Work: b.path("work"), Secrets: b.path("secrets"),
-			Limit: b.Limit,
+			Limit: b.Limit, Stored: b.Stored,
 			Renew: b.Renew, Checkpoint: b.Checkpoint, Retry: 10 * time.Millisecond, Backend: b.Backend, Drain: b.Drain,
 		},
 		Clock: keeper.BootTime, Terminate: terminate,

@@ -45,6 +45,8 @@ type Settings struct {
 	Work string
 	// Secrets is the folder of the template's secrets, which no log may have; "" for none.
 	Secrets string
+	// Stored is a folder with more of them, which is there when the keeper fetches the others; "" for none.
+	Stored string
 	// Exclude is not a part of the state.
 	Exclude state.Exclude
 	// Limit is the size of the plain archive in bytes.

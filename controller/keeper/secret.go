@@ -5,11 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/golang/glog"
 )
 
-// SecretSource has the secrets of a run.
+// SecretSource has the secrets of a run that the kubelet does not have.
 type SecretSource interface {
 	// Secrets returns the values by the names of their files.
 	Secrets(ctx context.Context) (map[string][]byte, error)
@@ -46,6 +47,23 @@ func (l leasing) lease(ctx context.Context) error {
 		if err := root.WriteFile(name, value, 0o444); err != nil {
 			return fmt.Errorf("cannot write secret %s: %w", name, err)
 		}
+	}
+	return l.link(root)
+}
+
+// link links secrets of folder Stored, so that a run sees their changes there.
+func (l leasing) link(folder *os.Root) error {
+	if l.Settings.Stored == "" {
+		return nil
+	}
+	files, err := filepath.Glob(filepath.Join(l.Settings.Stored, "[^.]*")) // the kubelet's own begin with a dot
+	for _, file := range files {
+		if failed := folder.Symlink(file, filepath.Base(file)); !errors.Is(failed, os.ErrExist) { // an earlier keeper's
+			err = errors.Join(err, failed)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("cannot link the secrets: %w", err)
 	}
 	return nil
 }

@@ -42,6 +42,23 @@ func TestSecrets(t *testing.T) {
 	assert.Zero(t, code)
 }
 
+// JOBS-DESIGN.md 16: a run that fetches tokens finds what its pod has beside them, as it is then, and the keeper knows both.
+func TestSecretsBeside(t *testing.T) {
+	b := newBench(t, `cat $BASE/secrets/password $BASE/secrets/key >$BASE/logs/a; ls -A $BASE/secrets >$BASE/logs/b`)
+	for _, name := range []string{"secrets", "stored", "stored/..data"} {
+		require.NoError(t, os.Mkdir(b.path(name), 0o700))
+	}
+	require.NoError(t, os.WriteFile(b.path("stored/..data/key"), []byte("of a Secret\n"), 0o600))
+	require.NoError(t, os.Symlink("..data/key", b.path("stored/key")))
+	require.NoError(t, os.Symlink(b.path("stored/key"), b.path("secrets/key"))) // of a keeper that was killed
+	out := &sink{text: map[string]string{}, ended: map[string]bool{}}
+	b.secrets, b.chunks, b.Stored = &lent{}, out, b.path("stored")
+	_, err := b.run(t, &model{next: hold()}, b.store(t), nil)
+	require.NoError(t, err)
+	assert.Equal(t, "[redacted][redacted]\n", out.read(log.StreamOf("a")))
+	assert.Equal(t, "key\npassword\n", out.read(log.StreamOf("b")))
+}
+
 // A run whose secrets cannot be had never starts its program, and changes no state.
 func TestSecretsRefused(t *testing.T) {
 	for says, spoil := range map[string]func(b bench){

@@ -98,5 +98,6 @@ func TestRightsOfThePeoplesAPI(t *testing.T) {
 		"orcon-job-edit " + people.Workspaces + "/" + people.Decisions: {"create"},
 		"orcon-job-edit " + people.Templates + "/" + people.Contents:   {"update"},
 		"orcon-job-nodes " + people.Nodes + "/" + people.Tokens:        {"create"},
+		"orcon-job-tokens " + people.Nodes + "/" + people.Tokens:       {"create"},
 	}, given)
 }

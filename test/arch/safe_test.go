@@ -16,6 +16,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/secrets"
 	jobs "gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/people"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
@@ -175,6 +176,7 @@ func TestJobControllerHasLeast(t *testing.T) {
 			{APIGroups: []string{""}, Resources: []string{"services"}, Verbs: []string{"patch"}},
 		},
 		jobs.SecretsRole: {{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get"}}},
+		jobs.TokensRole:  {{APIGroups: []string{people.Group}, Resources: []string{"runnodes/token"}, Verbs: []string{"create"}}},
 	}
 	found := map[string][]rbacv1.PolicyRule{}
 	for _, r := range objects[clusterRole](t, all, "ClusterRole") {

@@ -160,7 +160,7 @@ var mayImport = map[string]string{
 	"controller/adapter/kube/installation": "domain controller/api k8s.io/component-helpers " + kubeClient,
 	"controller/adapter/kube/interfaces":   "domain controller/api controller/adapter/kube/object " + kubeClient + " " + watched,
 	"controller/adapter/kube/networks":     kubeClient,
-	"controller/adapter/kube/jobs":         "controller/adapter/kube/templates controller/api/convert/job controller/api/job/v1alpha1 controller/job/serve domain/condition domain/job " + kubeClient,
+	"controller/adapter/kube/jobs":         "controller/adapter/kube/templates controller/api/convert/job controller/api/job/v1alpha1 controller/api/people controller/job/serve domain/condition domain/job " + kubeClient,
 	"controller/adapter/kube/meter":        "",
 	"controller/adapter/kube/nodes":        "controller/api/convert/job controller/api/job/v1alpha1 controller/job/executor controller/job/node domain/job/node domain/job/run domain/job/workspace " + kubeClient,
 	"controller/adapter/kube/object":       "domain controller/api " + kubeClient + " " + watched,

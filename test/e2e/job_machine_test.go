@@ -7,12 +7,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/node"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
 
@@ -38,13 +40,14 @@ func (w *world) boot(host, authorized string, r imageRegistry) *machine {
 	credentials := base64.StdEncoding.EncodeToString([]byte(pusher + ":" + pusherPassword))
 	for file, text := range map[string]string{
 		"etc/ssh/ssh_host_ed25519_key":             host,
-		"root/.ssh/authorized_keys":                authorized,
+		"home/admin/.ssh/authorized_keys":          authorized,
 		"etc/docker/certs.d/" + r.host + "/ca.crt": string(r.ca),
 		"root/.docker/config.json":                 fmt.Sprintf(`{"auths": {%q: {"auth": %q}}}`, r.host, credentials),
 	} {
 		require.NoError(w.t, os.MkdirAll(filepath.Dir(filepath.Join(m.root, file)), 0o700))
 		require.NoError(w.t, os.WriteFile(filepath.Join(m.root, file), []byte(text), 0o600))
 	}
+	m.runs("chroot", m.root, "chown", "--recursive", "admin:", "/home/admin/.ssh")
 	name := "orcon-machine-" + strconv.Itoa(os.Getpid())
 	c := exec.Command(filepath.Join(repository(w.t), "test", "machine", "boot.sh"), m.root, name)
 	c.SysProcAttr = &syscall.SysProcAttr{
@@ -86,8 +89,8 @@ func (m *machine) runs(program string, args ...string) {
 	require.NoError(m.t, err, string(out))
 }
 
-// becomesNode has a template of the shipped type ansible make a machine a RunNode, by the shipped playbook and SSH. Run again,
-// it changes nothing, and the machine carries out runs (JOBS.md J13 and J15).
+// becomesNode has a template of the shipped type ansible make a machine a RunNode, by the shipped playbook, SSH and a user who
+// is not root. Run again, it changes nothing, and with another image it replaces the agent alone (JOBS.md J13 and J15).
 func (w *world) becomesNode(r imageRegistry) {
 	client, clientPublic := keyPair(w.t)
 	host, hostPublic := keyPair(w.t)
@@ -96,31 +99,122 @@ func (w *world) becomesNode(r imageRegistry) {
 	orcon := controlplane.Binary(w.t, "orcon")
 	code, out := w.orcon(orcon, "job", "template", "push", deployment(w.t, "run-node"), "--template", "run-node")
 	require.Zero(w.t, code, out)
-	w.hasSecret("lab-1", map[string]string{
-		"key": client, "known_hosts": machineAddress + " " + hostPublic, "token": w.administers(orcon, "node", "join", "lab-1"),
-	})
-	w.set("lab-1", map[string]any{"host": machineAddress, "ansible_user": "root", "image": r.runner})
-	log := w.carried("lab-1", "deploy", "Succeeded")
-	assert.Contains(w.t, log, "RunNode lab-1 has key "+w.field("runnode/lab-1", "{.state.key}"))
+	w.hasSecret("lab-1", map[string]string{"key": client, "known_hosts": machineAddress + " " + hostPublic})
+	w.joinsBy(r.runner)
+	w.leavesNoToken(m)
 	assert.Contains(w.t, w.carried("lab-1", "deploy", "Succeeded"), "changed=0 ")
+
 	w.administers(orcon, "node", "approve", "lab-1", "--namespaces", w.namespace, "--yes")
-	m.runs("nsenter", "--all", "--target", strconv.Itoa(m.pid), "docker", "pull", r.busybox)
+	m.docker("pull", r.busybox)
 	w.apply(fmt.Sprintf(elsewhere, r.busybox))
-	assert.Equal(w.t, "hello\n", w.carried("elsewhere", "greet", "Succeeded"))
+	run := w.begin("elsewhere", "wait")
+	w.phase(run, "Running")
+	assert.Equal(w.t, r.runner, m.agent())
+	w.kubectl("patch", "jobworkspace", "lab-1", "--type=merge", "-p", `{"spec":{"parameters":{"image":"`+r.another+`"}}}`)
+	assert.Contains(w.t, w.carried("lab-1", "deploy", "Succeeded"), "changed=2 ", "the unit, and the service")
+	assert.Equal(w.t, r.another, m.agent())
+	assert.Equal(w.t, "Running", w.field("jobrun/"+run, "{.status.phase}"))
+	m.docker("exec", "orcon-"+w.field("jobrun/"+run, "{.metadata.uid}")+"-1", "touch", "/tmp/go")
+	w.phase(run, "Succeeded")
+	assert.Equal(w.t, "1 1", w.field("jobrun/"+run, "{.status.attempt} {.status.fence}"), "it outlives the agent")
+	assert.Equal(w.t, "hello\n", w.logOf(run))
 }
+
+// joinsBy has the machine join by a token that is minted for the run, once a cluster administrator permits that. An
+// administrator of the namespace cannot (JOBS-DESIGN.md 16).
+func (w *world) joinsBy(image string) {
+	w.t.Helper()
+	w.set("lab-1", map[string]any{"host": machineAddress, "ansible_user": "admin", "image": image})
+	run := w.begin("lab-1", "deploy")
+	permit := []string{
+		"create", "rolebinding", "orcon-job-tokens", "--clusterrole=orcon-job-tokens", "--serviceaccount=orcon-system:job-controller",
+	}
+	w.hindered(run, "cannot mint a token for RunNode lab-1, which is file token of the run: ",
+		"kubectl create rolebinding orcon-job-tokens -n "+w.namespace)
+	w.kubectl("create", "serviceaccount", "owner")
+	w.kubectl("create", "rolebinding", "owner", "--clusterrole=admin", "--serviceaccount="+w.namespace+":owner")
+	out, err := w.as("owner").try(permit...)
+	require.Error(w.t, err)
+	assert.Contains(w.t, out, "attempting to grant RBAC permissions not currently held")
+	w.kubectl(permit...)
+	w.phase(run, "Succeeded")
+	assert.Contains(w.t, w.logOf(run), "RunNode lab-1 has key "+w.field("runnode/lab-1", "{.state.key}"))
+}
+
+// leavesNoToken looks for the token by which the machine has joined in objects, and for another one in what a run prints
+// (JOBS.md J14).
+func (w *world) leavesNoToken(m *machine) {
+	w.t.Helper()
+	text, err := os.ReadFile(filepath.Join(m.root, "var", "lib", "orcon", "token"))
+	require.NoError(w.t, err)
+	token, err := node.ParseInvitation(string(text))
+	require.NoError(w.t, err)
+	assert.Equal(w.t, node.Digest([]byte(token.Secret)), w.field("runnode/lab-1", "{.state.token.digest}"))
+	w.apply(fmt.Sprintf(showing, w.byDigest("docker.io/library/busybox:stable")))
+	log := w.carried("showing", "show", "Succeeded")
+	assert.Equal(w.t, "key known_hosts token\n[redacted]\n[redacted]\n", log)
+	assert.NotEqual(w.t, node.Digest([]byte(token.Secret)), w.field("runnode/lab-1", "{.state.token.digest}"), "one for each run")
+	all := w.kubectl("get", "jobruns,jobworkspaces,jobtemplates,jobtemplateversions,runnodes,jobs,pods,secrets,configmaps,events", "-o", "yaml") +
+		w.kubectl("-n", "orcon-system", "get", "secrets,configmaps,leases,events", "-o", "yaml")
+	for _, part := range []string{token.Secret, token.String(), base64.StdEncoding.EncodeToString([]byte(token.String()))} {
+		assert.NotContains(w.t, all, part)
+	}
+}
+
+// showing is a template that prints what must not be seen.
+const showing = `
+apiVersion: orcon.tengu.io/v1alpha1
+kind: JobTemplate
+metadata: {name: showing}
+spec:
+  image: %q
+  contract: v1
+  actions:
+    - name: show
+      entrypoint: [sh, -ec]
+      args: ['cd "$ORCON_SECRETS"; echo *; cat token; echo; base64 -w0 token; echo; ! touch more 2>/dev/null']
+---
+apiVersion: orcon.tengu.io/v1alpha1
+kind: JobWorkspace
+metadata: {name: showing}
+spec:
+  template: showing
+  secrets:
+    - {name: token, joinToken: {node: lab-1}}
+    - {name: key, secret: lab-1, key: key}
+    - {name: known_hosts, secret: lab-1, key: known_hosts}
+`
 
 // elsewhere is a template, and a JobWorkspace whose runs the machine carries out.
 const elsewhere = `
 apiVersion: orcon.tengu.io/v1alpha1
 kind: JobTemplate
 metadata: {name: elsewhere}
-spec: {image: %q, contract: v1, actions: [{name: greet, entrypoint: [echo, hello]}]}
+spec:
+  image: %q
+  contract: v1
+  actions:
+    - {name: wait, entrypoint: [sh, -ec], args: ['until test -e /tmp/go; do sleep 0.1; done; echo hello']}
 ---
 apiVersion: orcon.tengu.io/v1alpha1
 kind: JobWorkspace
 metadata: {name: elsewhere}
 spec: {template: elsewhere, target: {runNode: {name: lab-1}}}
 `
+
+// docker runs a command of Docker on the machine.
+func (m *machine) docker(args ...string) string {
+	m.t.Helper()
+	out, err := exec.Command("nsenter", append([]string{"--all", "--target", strconv.Itoa(m.pid), "docker"}, args...)...).CombinedOutput()
+	require.NoError(m.t, err, string(out))
+	return strings.TrimSpace(string(out))
+}
+
+// agent returns the image of the agent.
+func (m *machine) agent() string {
+	m.t.Helper()
+	return m.docker("inspect", "--format={{.Config.Image}}", "orcon-agent")
+}
 
 // administers runs a command of orcon job that is about no namespace, and returns its output.
 func (w *world) administers(orcon string, args ...string) string {

@@ -25,6 +25,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/registry"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"github.com/stretchr/testify/assert"
@@ -39,8 +41,8 @@ type imageRegistry struct {
 	host string
 	// ca is the certificate.
 	ca []byte
-	// busybox and runner are images in it, by digest.
-	busybox, runner string
+	// busybox and runner are images in it, by digest, and another is the runner by another one.
+	busybox, runner, another string
 }
 
 // The credentials of those who may push.
@@ -73,8 +75,9 @@ func (w *world) templateRegistry() imageRegistry {
 	for n := range len(w.Nodes) {
 		w.pullsFrom(filepath.Join(w.Dir, map[bool]string{true: fmt.Sprintf("n%d", n+1)}[n > 0]), r)
 	}
-	r.busybox = r.has(w.t, "busybox", server.Client().Transport)
-	r.runner = r.has(w.t, "job-runner", server.Client().Transport)
+	r.busybox = r.has(w.t, "busybox", nil, server.Client().Transport)
+	r.runner = r.has(w.t, "job-runner", nil, server.Client().Transport)
+	r.another = r.has(w.t, "job-runner", map[string]string{"version": "another"}, server.Client().Transport)
 	return r
 }
 
@@ -98,10 +101,11 @@ func (w *world) pullsFrom(node string, r imageRegistry) {
 }
 
 // has pushes an image that was built, and returns its name by digest.
-func (r imageRegistry) has(t *testing.T, built string, transport http.RoundTripper) string {
+func (r imageRegistry) has(t *testing.T, built string, annotations map[string]string, transport http.RoundTripper) string {
 	t.Helper()
 	image, err := tarball.ImageFromPath(filepath.Join(repository(t), "dist", built+".tar"), nil)
 	require.NoError(t, err)
+	image = mutate.Annotations(image, annotations).(v1.Image) //nolint:forcetypeassert // of an image
 	repository, err := name.NewRepository(r.host + "/base/" + built)
 	require.NoError(t, err)
 	digest, err := image.Digest()

@@ -226,6 +226,12 @@ func (w *world) plans() {
 	network("10.0.6.0/24")
 	stale := w.begin("network", "plan")
 	w.phase(stale, "Succeeded")
+	w.eventually(func() string { // it is seen in the list
+		if all := w.kubectl("get", "jobworkspaces"); !strings.Contains(all, "`orcon job approve "+stale+"`") {
+			return all
+		}
+		return ""
+	})
 	network("10.0.7.0/24")
 	again := w.approved(stale, approver, "10.0.6.0/24", "Rejected")
 	assert.Contains(w.t, w.field("jobrun/"+again, "{.state.end.message}"), "template, parameters or secrets have changed since it was made: JobRun ")

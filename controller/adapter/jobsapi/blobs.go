@@ -44,7 +44,19 @@ func (c *Client) Content(ctx context.Context) (io.ReadCloser, error) {
 // maxSecrets is how long sealed secrets may be, in bytes: a run has 32 of 1 MiB at most, which are longer in base64.
 const maxSecrets = 64 << 20
 
-// Secrets returns the secrets of the run, sealed for the key of a node.
+// Tokens fetches the secrets of a run in a pod that are not in Secrets.
+type Tokens struct{ Client *Client }
+
+// Secrets implements keeper.SecretSource.
+func (t Tokens) Secrets(ctx context.Context) (values map[string][]byte, err error) {
+	text, err := t.Client.Secrets(ctx)
+	if err == nil {
+		err = json.Unmarshal(text, &values)
+	}
+	return values, err
+}
+
+// Secrets returns the secrets of the run: those of a node are sealed for its key.
 func (c *Client) Secrets(ctx context.Context) ([]byte, error) {
 	in, err := c.send(ctx, http.MethodGet, "secrets", http.NoBody, func(*http.Request) {})
 	if err != nil {

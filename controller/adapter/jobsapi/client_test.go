@@ -20,6 +20,7 @@ import (
 	tarball "gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/archive"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/envelope"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/jobsapi"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/contents"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/serve"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper"
@@ -57,6 +58,9 @@ func TestContent(t *testing.T) {
 // vault has one value.
 type vault struct{}
 
+// Check implements serve.SecretSource.
+func (vault) Check(context.Context, string, []run.SecretFile) error { return nil }
+
 // Read implements serve.SecretSource.
 func (vault) Read(_ context.Context, _ string, files []run.SecretFile) (map[string][]byte, error) {
 	return map[string][]byte{files[0].Name: bytes.Repeat([]byte("x"), 6<<20)}, nil
@@ -79,6 +83,21 @@ func TestSecrets(t *testing.T) {
 	text, err := envelope.Open(key, "r", sealed)
 	require.NoError(t, err)
 	assert.Greater(t, len(text), 8<<20)
+}
+
+// JOBS-DESIGN.md 16: a pod fetches the tokens of a run that it has claimed.
+func TestTokens(t *testing.T) {
+	b := newBench(t)
+	c := b.client(t, "r", "p")
+	caller := serve.Caller{Workspace: "w", Run: workspace.Run{UID: "r", Name: "r"}, Claimant: workspace.Claimant{ID: "p", Where: "p"}}
+	b.Add("p", caller, serve.Run{Secrets: []run.SecretFile{{Name: "a", JoinToken: "lab"}}})
+	_, err := jobsapi.Tokens{Client: c}.Secrets(t.Context())
+	require.ErrorIs(t, err, keeper.ErrStale)
+	_, err = c.Claim(t.Context(), keeper.Claimant{Run: "r", Attempt: 1, Place: "p"})
+	require.NoError(t, err)
+	values, err := jobsapi.Tokens{Client: c}.Secrets(t.Context())
+	require.NoError(t, err)
+	assert.Len(t, values["a"], 6<<20)
 }
 
 // JOBS.md J3 and J10: a run over HTTP, and the next one begins from what it left.

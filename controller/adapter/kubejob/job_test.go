@@ -107,6 +107,35 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
+// JOBS-DESIGN.md 16: the keeper writes tokens into memory, beside those of Secrets, and the template reads both.
+func TestTokens(t *testing.T) {
+	a := attempt()
+	stored := a.Input.Secrets
+	token := run.SecretFile{Name: "token", JoinToken: "lab"}
+	for _, files := range [][]run.SecretFile{{token}, append(stored, token)} {
+		a.Input.Secrets = files
+		assert.Contains(t, keeper(a, Runner{}).Command, "--stored="+folderStored)
+		assert.Contains(t, keeper(a, Runner{}).VolumeMounts, corev1.VolumeMount{Name: volumeSecrets, MountPath: contract.Secrets})
+		assert.Contains(t, template(a).VolumeMounts, corev1.VolumeMount{Name: volumeSecrets, MountPath: contract.Secrets, ReadOnly: true})
+		var volumes []corev1.Volume
+		for _, v := range pod(a, Runner{}).Volumes {
+			if v.Name == volumeSecrets || v.Name == volumeStored {
+				volumes = append(volumes, v)
+			}
+		}
+		require.Len(t, volumes, len(files))
+		assert.Equal(t, corev1.StorageMediumMemory, volumes[0].EmptyDir.Medium)
+		if len(files) > 1 {
+			at := corev1.VolumeMount{Name: volumeStored, MountPath: folderStored, ReadOnly: true}
+			assert.Contains(t, keeper(a, Runner{}).VolumeMounts, at)
+			assert.Contains(t, template(a).VolumeMounts, at)
+			assert.Len(t, volumes[1].Projected.Sources, 1)
+		}
+	}
+	a.Input.Secrets = stored
+	assert.NotContains(t, keeper(a, Runner{}).Command, "--stored="+folderStored)
+}
+
 // JOBS.md J16: the keeper has the working directory only for a run whose content it copies there.
 func TestContent(t *testing.T) {
 	for digest, want := range map[string]int{"": 0, "sha256:" + strings.Repeat("c", 64): 1} {

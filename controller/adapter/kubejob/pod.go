@@ -29,6 +29,7 @@ const (
 	folderIdentity = "/orcon/identity"
 	folderTrust    = "/orcon/trust"
 	folderContent  = "/orcon/content"
+	folderStored   = "/orcon/stored"
 )
 
 const (
@@ -59,23 +60,34 @@ func pod(a executor.Attempt, r Runner) corev1.PodSpec {
 	}
 }
 
-// volumeSecrets has the secrets of the template: the kubelet stores it in memory.
-const volumeSecrets = "secrets"
+// volumeSecrets has the secrets of the template, in memory. Where some are minted, the keeper writes it, and volumeStored has
+// those of Secrets.
+const (
+	volumeSecrets = "secrets"
+	volumeStored  = "stored"
+)
 
-// secrets returns the volume of secrets; none where the template has none. The program may read them, and cannot
-// replace them.
-func secrets(all []run.SecretFile) []corev1.Volume {
-	if len(all) == 0 {
-		return nil
+// secrets returns the volumes of secrets; none where the template has none. The program may read them, and cannot replace
+// them.
+func secrets(all []run.SecretFile) (volumes []corev1.Volume) {
+	name := volumeSecrets
+	if len(run.Minted(all)) > 0 {
+		name = volumeStored
+		volumes = append(volumes, corev1.Volume{Name: volumeSecrets, VolumeSource: corev1.VolumeSource{
+			EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory},
+		}})
 	}
 	source := &corev1.ProjectedVolumeSource{DefaultMode: new(int32(0o444))}
-	for _, s := range all {
+	for _, s := range run.Stored(all) {
 		source.Sources = append(source.Sources, corev1.VolumeProjection{Secret: &corev1.SecretProjection{
 			LocalObjectReference: corev1.LocalObjectReference{Name: s.Secret},
 			Items:                []corev1.KeyToPath{{Key: s.Key, Path: s.Name}},
 		}})
 	}
-	return []corev1.Volume{{Name: volumeSecrets, VolumeSource: corev1.VolumeSource{Projected: source}}}
+	if len(source.Sources) > 0 {
+		volumes = append(volumes, corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{Projected: source}})
+	}
+	return volumes
 }
 
 // volumes returns the volumes of a pod. None has a limit: the keeper bounds the state, and a run that is killed for its
@@ -154,6 +166,9 @@ func keeper(a executor.Attempt, r Runner) corev1.Container {
 	if a.Input.Content != "" {
 		mounts = append(mounts, work())
 	}
+	if len(run.Minted(a.Input.Secrets)) > 0 {
+		command = append(command, option("stored", folderStored))
+	}
 	return corev1.Container{
 		Name: containerKeeper, Image: r.Image, ImagePullPolicy: r.PullPolicy,
 		RestartPolicy: new(corev1.ContainerRestartPolicyAlways),
@@ -161,7 +176,7 @@ func keeper(a executor.Attempt, r Runner) corev1.Container {
 		Env: []corev1.EnvVar{
 			{Name: "POD_UID", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.uid"}}},
 		},
-		VolumeMounts:    append(mounts, secretMounts(a)...),
+		VolumeMounts:    append(mounts, secretMounts(a, true)...),
 		Resources:       requests(),
 		SecurityContext: confined(),
 	}
@@ -198,15 +213,20 @@ func mounts(a executor.Attempt) []corev1.VolumeMount {
 		{Name: "content", MountPath: "/etc/group", SubPath: "group", ReadOnly: true},
 		{Name: "home", MountPath: contract.Home},
 		{Name: "temporary", MountPath: contract.Temporary},
-	}, secretMounts(a)...)
+	}, secretMounts(a, false)...)
 }
 
-// secretMounts returns the mount of the secrets, if there are some: the keeper has it too, so that no log has them.
-func secretMounts(a executor.Attempt) []corev1.VolumeMount {
-	if len(a.Input.Secrets) == 0 {
-		return nil
+// secretMounts returns the mounts of the secrets, if there are some: the keeper has them too, so that no log has them. It
+// writes those that are minted.
+func secretMounts(a executor.Attempt, writes bool) (all []corev1.VolumeMount) {
+	for _, v := range secrets(a.Input.Secrets) {
+		m := corev1.VolumeMount{Name: v.Name, MountPath: contract.Secrets, ReadOnly: v.EmptyDir == nil || !writes}
+		if v.Name == volumeStored {
+			m.MountPath = folderStored
+		}
+		all = append(all, m)
 	}
-	return []corev1.VolumeMount{{Name: volumeSecrets, MountPath: contract.Secrets, ReadOnly: true}}
+	return all
 }
 
 // environment returns the variables of the template.

@@ -29,13 +29,16 @@ var _ executor.Executor = (*Dispatcher)(nil)
 // Start implements executor.Executor.
 func (e *Dispatcher) Start(ctx context.Context, a executor.Attempt) error {
 	t := a.Input.Target
-	if t.Name == "" && len(t.Labels) == 0 {
-		return e.Cluster.Start(ctx, a)
+	elsewhere := t.Name != "" || len(t.Labels) > 0
+	secrets := a.Input.Secrets
+	if !elsewhere {
+		secrets = run.Minted(secrets) // the kubelet has the others
 	}
-	if len(a.Input.Secrets) > 0 { // a missing one is a reason to wait before the claim, as it is for a pod
-		if _, err := e.Secrets.Read(ctx, a.Namespace, a.Input.Secrets); err != nil {
-			return err
-		}
+	if err := e.Secrets.Check(ctx, a.Namespace, secrets); err != nil { // a reason to wait before the claim
+		return err
+	}
+	if !elsewhere {
+		return e.Cluster.Start(ctx, a)
 	}
 	e.choosing.Lock()
 	defer e.choosing.Unlock()

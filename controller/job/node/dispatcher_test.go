@@ -43,17 +43,36 @@ func to(target domain.Selection) executor.Attempt {
 // vault has Secret db.
 type vault struct{}
 
-// Read implements serve.SecretSource.
-func (vault) Read(_ context.Context, namespace string, files []run.SecretFile) (map[string][]byte, error) {
-	if files[0].Secret != "db" {
-		return nil, fmt.Errorf("Secret %s/%s is not there", namespace, files[0].Secret)
+// Check implements serve.SecretSource.
+func (vault) Check(_ context.Context, namespace string, files []run.SecretFile) error {
+	for _, f := range files {
+		if f.Secret != "db" {
+			return fmt.Errorf("Secret %s/%s is not there", namespace, f.Secret)
+		}
 	}
-	return map[string][]byte{}, nil
+	return nil
+}
+
+// Read implements serve.SecretSource.
+func (vault) Read(context.Context, string, []run.SecretFile) (map[string][]byte, error) {
+	return nil, errors.New("nothing is read before the claim")
 }
 
 func newExecutor(w *world) (*node.Dispatcher, *cluster) {
 	c := &cluster{}
 	return &node.Dispatcher{Cluster: c, Nodes: w, Offers: w.Offers, Secrets: vault{}, Clock: w.now}, c
+}
+
+// JOBS-DESIGN.md 16: a token that cannot be minted is a reason to wait, and the kubelet finds what else is missing.
+func TestToken(t *testing.T) {
+	w := newWorld(t)
+	e, c := newExecutor(w)
+	a := to(domain.Selection{})
+	a.Input.Secrets = []run.SecretFile{{Name: "s", Secret: "none", Key: "k"}}
+	require.NoError(t, e.Start(t.Context(), a))
+	a.Input.Secrets = append(a.Input.Secrets, run.SecretFile{Name: "token", JoinToken: "lab"})
+	require.ErrorContains(t, e.Start(t.Context(), a), "is not there")
+	assert.Len(t, c.done, 1)
 }
 
 // Attempts without a target are the cluster's.

@@ -24,7 +24,7 @@ type Server struct {
 	Offers    Offers
 	Runs      OfferedRuns
 	Authority *Authority
-	// Address is the URL by which nodes reach the controller.
+	// Address is the URL by which nodes reach the controller; "" where it serves none.
 	Address string
 	// Recipient returns the public key to which agents encrypt what they keep for the controller; "" for none.
 	Recipient func() string
@@ -69,6 +69,24 @@ func (s *Server) Mint(ctx context.Context, name string) (string, error) {
 	word := base64.RawURLEncoding.EncodeToString(secret)
 	err = s.change(ctx, name, func(n node.Node) (node.Identity, error) { return n.Mint(node.Digest([]byte(word)), s.Clock()) })
 	return node.Invitation{Address: s.Address, Node: name, Secret: word, Authorities: authorities}.String(), err
+}
+
+// Minter mints tokens for runs.
+type Minter struct{ *Server }
+
+// Mintable returns why no token can be made for a node.
+func (m Minter) Mintable(ctx context.Context, name string) error {
+	if m.Address == "" {
+		return errors.New("the job controller serves no RunNodes: set its flag -nodeAddress")
+	}
+	n, err := m.Nodes.Get(ctx, name)
+	if errors.Is(err, ErrNone) {
+		return fmt.Errorf("%w: create it, or correct the name", err)
+	}
+	if err == nil {
+		_, err = n.Mint("", m.Clock())
+	}
+	return err
 }
 
 // swaps is how often a change is decided anew because the node has changed meanwhile.

@@ -60,6 +60,21 @@ func TestMoved(t *testing.T) {
 	require.ErrorIs(t, err, domain.ErrRevoked)
 }
 
+// JOBS-DESIGN.md 16: whether a token can be minted is known before one is.
+func TestMintable(t *testing.T) {
+	w := newWorld(t)
+	m, before := node.Minter{Server: w.Server}, w.nodes["lab"]
+	require.NoError(t, m.Mintable(t.Context(), "lab"))
+	assert.Equal(t, before, w.nodes["lab"], "none is minted")
+	err := m.Mintable(t.Context(), "none")
+	require.ErrorIs(t, err, node.ErrNone)
+	require.ErrorContains(t, err, "create it")
+	w.change(func(n *domain.Node) { n.Order = domain.Revoke })
+	require.ErrorIs(t, m.Mintable(t.Context(), "lab"), domain.ErrRevoked)
+	w.Address = ""
+	require.ErrorContains(t, m.Mintable(t.Context(), "lab"), "set its flag -nodeAddress")
+}
+
 // Certificate requests must be signed by a key of a known kind.
 func TestRequests(t *testing.T) {
 	w := newWorld(t)

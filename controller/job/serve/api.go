@@ -22,9 +22,8 @@ type API struct {
 	Renewals   Renewals
 	Callers    Callers
 	Store      blob.Store
+	Secrets    SecretSource
 	Limits     Limits
-	// Secrets are those of Runs that nodes carry out; nil where each keeper has them otherwise.
-	Secrets SecretSource
 	// Clock returns the time for messages and orphans.
 	Clock func() time.Time
 }

@@ -22,12 +22,19 @@ import (
 // vault has one value for all files of namespace ns.
 type vault struct{}
 
+// Check implements serve.SecretSource.
+func (vault) Check(context.Context, string, []run.SecretFile) error { return nil }
+
 // Read implements serve.SecretSource.
 func (vault) Read(_ context.Context, namespace string, files []run.SecretFile) (map[string][]byte, error) {
 	if namespace != "ns" {
 		return nil, errors.New("cannot read Secret " + namespace + "/db")
 	}
-	return map[string][]byte{files[0].Name: []byte("s3cret")}, nil
+	values := map[string][]byte{}
+	for _, f := range files {
+		values[f.Name] = []byte("s3cret")
+	}
+	return values, nil
 }
 
 // JOBS.md J14: only the node that has claimed a run gets its secrets, sealed for the key of that node.
@@ -55,7 +62,6 @@ func TestSecrets(t *testing.T) {
 	assert.JSONEq(t, `{"password":"czNjcmV0"}`, string(text))
 
 	b.all(t,
-		request{why: "a pod has the kubelet", token: "p", method: "GET", path: "r/secrets", status: 403, reason: runner.Forbidden, says: "its pod has them"},
 		request{why: "another run", token: "lab-2", method: "GET", path: "r/secrets", status: 403, reason: runner.Forbidden},
 		request{why: "a run that has no lock", token: "lab-2", method: "GET", path: "other/secrets", status: 409, reason: runner.Stale},
 	)
@@ -65,7 +71,20 @@ func TestSecrets(t *testing.T) {
 	node("r", "lab", key.Public(), "elsewhere")
 	get.says = "cannot read Secret elsewhere/db"
 	b.send(t, get)
-	b.api.Secrets = nil
-	get.status, get.reason, get.says = 403, runner.Forbidden, "its pod has them"
+}
+
+// JOBS-DESIGN.md 16: the pod that has claimed a run gets its tokens, again when it asks again. It has its Secrets by the kubelet.
+func TestTokens(t *testing.T) {
+	b := newBench(t)
+	b.api.Secrets = vault{}
+	files := []run.SecretFile{{Name: "password", Secret: "db", Key: "k"}, {Name: "token", JoinToken: "lab"}}
+	c := serve.Caller{Workspace: "w", Run: workspace.Run{UID: "r", Name: "r"}, Claimant: workspace.Claimant{ID: "p", Where: "n1"}}
+	b.Add("p", c, serve.Run{Namespace: "ns", Secrets: files})
+	get := request{why: "nothing is claimed", token: "p", method: "GET", path: "r/secrets", status: 409, reason: runner.Stale}
 	b.send(t, get)
+	b.send(t, request{token: "p", method: "POST", path: "r/claim", body: claimOf + `p"}`, status: 200})
+	get.status = 200
+	for range 2 {
+		assert.JSONEq(t, `{"token":"czNjcmV0"}`, b.send(t, get))
+	}
 }

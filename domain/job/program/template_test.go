@@ -1,6 +1,7 @@
 package program_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -197,4 +198,18 @@ func FuzzParseSchema(f *testing.F) {
 			_ = s.Check(map[string]any{name: value}, s.Names())
 		}
 	})
+}
+
+// JOBS-DESIGN.md 16: an input names the RunNode of a token and has no token. Inputs without one, which were frozen by earlier
+// versions, keep their digests.
+func TestFreezeJoinToken(t *testing.T) {
+	input, err := template(t).Freeze("deploy", map[string]any{"size": 3}, []run.SecretFile{{Name: "token", JoinToken: "lab-1"}})
+	require.NoError(t, err)
+	assert.Equal(t, map[string]any{"fromFile": "/run/orcon/secrets/token"}, input.Parameters["token"])
+	text, err := json.Marshal(input.Secrets)
+	require.NoError(t, err)
+	assert.JSONEq(t, `[{"name": "token", "secret": "", "key": "", "joinToken": "lab-1"}]`, string(text))
+	text, err = json.Marshal(secrets()[0])
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"name": "token", "secret": "db", "key": "token"}`, string(text))
 }

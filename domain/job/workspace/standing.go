@@ -6,12 +6,16 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 )
 
-// Conditions returns the conditions of a Workspace; their reason is its phase.
+// Conditions returns the conditions of a Workspace; their reason is its phase, or that a plan waits while the lock is free.
 func Conditions(w Workspace, e Extent) []condition.Condition {
 	phase := w.Phase(e)
 	reason := string(phase)
 	switch phase {
 	case Ready:
+		if w.Terms.Approval && Applicable(w, w.Plan.Digest, Run{}) == nil {
+			return condition.Settled(unapproved, fmt.Sprintf("JobRun %s has left a plan: `orcon job plan %[1]s` shows it, and "+
+				"`orcon job approve %[1]s` has it applied", w.Plan.Run.Name))
+		}
 		return condition.Settled(reason, fmt.Sprintf("the lock is free, and generation %d is current", w.State.Number))
 	case Starting, Running:
 		return condition.Waiting(reason, holder(w))
@@ -29,12 +33,18 @@ func Unreadable(err error) []condition.Condition {
 	return condition.Stuck(unreadable, "the state cannot be read, so that nothing starts and nothing is written: "+err.Error())
 }
 
-const unreadable = "Unreadable"
+// The reasons that are not the name of a phase.
+const (
+	unreadable = "Unreadable"
+	unapproved = "WaitingForApproval"
+)
 
 // Meanings returns every reason that a Workspace shows.
 func Meanings() []condition.Meaning {
 	return []condition.Meaning{
 		{Type: condition.Ready, Reason: string(Ready), Means: "the lock is free: the next run may start", Cure: "nothing to do"},
+		{Type: condition.Ready, Reason: unapproved, Means: "the lock is free, and a plan waits until a person approves it",
+			Cure: "look at the plan and approve it with the commands in the message"},
 		{Type: condition.Reconciling, Reason: string(Starting), Means: "a run holds the lock, and its process has not started",
 			Cure: "if it lasts, see the JobRun"},
 		{Type: condition.Reconciling, Reason: string(Running), Means: "a run holds the lock, and its process may have started",

@@ -48,5 +48,38 @@ func TestConditions(t *testing.T) {
 	assert.True(t, slices.ContainsFunc(Meanings(), func(m condition.Meaning) bool {
 		return m.Type == condition.Stalled && m.Reason == condition.Why(Unreadable(errors.New("spec"))).Reason
 	}))
-	assert.Len(t, Meanings(), len(tests)+1)
+	assert.Len(t, Meanings(), len(tests)+2)
+}
+
+// JOBS.md J17: a Workspace whose runs need an approval shows the plan that waits for one, while it may be applied.
+func TestPlanWaits(t *testing.T) {
+	gated := fresh
+	gated.Terms.Approval = true
+	gated.Plan = Plan{Blob: Blob{Digest: "sha256:a"}, Run: Run{UID: "p", Name: "db-plan"}}
+	with := func(change func(*Workspace)) Workspace {
+		w := gated
+		change(&w)
+		return w
+	}
+	for label, tc := range map[string]struct {
+		why    string
+		from   Workspace
+		reason string
+	}{
+		"Waits":   {"it is the newest one, for the current state", gated, "WaitingForApproval"},
+		"None":    {"there is no plan", with(func(w *Workspace) { w.Plan = Plan{} }), "Ready"},
+		"Applied": {"a plan is applied once", with(func(w *Workspace) { w.Plan.Applied = one }), "Ready"},
+		"Void":    {"another run has changed the state", with(func(w *Workspace) { w.State.Number = 1 }), "Ready"},
+		"Free":    {"runs need no approval: the plan was made to be read", with(func(w *Workspace) { w.Terms.Approval = false }), "Ready"},
+	} {
+		t.Run(label, func(t *testing.T) {
+			ready, _ := condition.Find(Conditions(tc.from, Extent{}), condition.Ready)
+			assert.True(t, ready.True, "the next run may start")
+			assert.Equal(t, tc.reason, ready.Reason, tc.why)
+			if tc.reason != "Ready" {
+				assert.Contains(t, ready.Message, "JobRun db-plan")
+				assert.Contains(t, ready.Message, "`orcon job approve db-plan`")
+			}
+		})
+	}
 }

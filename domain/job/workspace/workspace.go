@@ -53,6 +53,8 @@ type Terms struct {
 	Timing job.Timing
 	// Keep is the number of earlier generations that are kept; 0 means 20.
 	Keep int
+	// Approval has runs change something by plans alone that a person has approved.
+	Approval bool
 }
 
 // keep returns how many earlier generations are kept.

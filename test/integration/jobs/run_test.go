@@ -84,6 +84,26 @@ func TestStop(t *testing.T) {
 	assert.Equal(t, int64(3), w.workspace().State.Generation.Number)
 }
 
+// A file of a run is a key of a Secret or a join token, and the API server names what is wrong (JOBS-DESIGN.md 16).
+func TestSecretOrToken(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, count)
+	try := func(secret v1alpha1.JobSecret) error {
+		o := &v1alpha1.JobWorkspace{ObjectMeta: w.named("other"), Spec: v1alpha1.JobWorkspaceSpec{Template: "script"}}
+		o.Spec.Secrets = []v1alpha1.JobSecret{secret}
+		return w.client.Create(t.Context(), o, client.DryRunAll)
+	}
+	token := &v1alpha1.JobJoinToken{Node: "lab-1"}
+	require.NoError(t, try(v1alpha1.JobSecret{Name: "a", JoinToken: token}))
+	require.NoError(t, try(v1alpha1.JobSecret{Name: "a", Secret: "db", Key: "password"}))
+	const either, both = "name secret and key, or joinToken instead", "secret and key belong together: name both"
+	require.ErrorContains(t, try(v1alpha1.JobSecret{Name: "a"}), either)
+	require.ErrorContains(t, try(v1alpha1.JobSecret{Name: "a", Secret: "db", Key: "password", JoinToken: token}), either)
+	require.ErrorContains(t, try(v1alpha1.JobSecret{Name: "a", Secret: "db"}), both)
+	require.ErrorContains(t, try(v1alpha1.JobSecret{Name: "a", Key: "password", JoinToken: token}), both)
+	require.ErrorContains(t, try(v1alpha1.JobSecret{Name: "a", JoinToken: &v1alpha1.JobJoinToken{}}), "spec.secrets[0].joinToken.node")
+}
+
 // Two Runs at once do what the concurrency says (JOBS.md J1).
 func TestConcurrency(t *testing.T) {
 	t.Parallel()

@@ -14,10 +14,11 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
 )
 
-// RunSecrets reads the secrets of runs, which are Secrets of Kubernetes.
+// RunSecrets reads the secrets of runs, which are Secrets of Kubernetes or tokens.
 type RunSecrets struct {
 	// Live reads from the API server itself: no cache has Secrets.
-	Live client.Reader
+	Live   client.Reader
+	Tokens JoinTokens
 }
 
 var _ serve.SecretSource = RunSecrets{}
@@ -25,8 +26,35 @@ var _ serve.SecretSource = RunSecrets{}
 // cureSecrets is the cure where the controller may not read a Secret.
 const cureSecrets = "let it, by a RoleBinding of ServiceAccount job-controller of orcon-system to ClusterRole " + v1alpha1.SecretsRole
 
+// Check implements serve.SecretSource.
+func (s RunSecrets) Check(ctx context.Context, namespace string, files []run.SecretFile) error {
+	for _, f := range run.Minted(files) {
+		if err := s.Tokens.check(ctx, namespace, f.JoinToken); err != nil {
+			return unminted(f, err)
+		}
+	}
+	_, err := s.stored(ctx, namespace, run.Stored(files))
+	return err
+}
+
 // Read implements serve.SecretSource.
 func (s RunSecrets) Read(ctx context.Context, namespace string, files []run.SecretFile) (map[string][]byte, error) {
+	values, err := s.stored(ctx, namespace, run.Stored(files))
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range run.Minted(files) {
+		token, err := s.Tokens.mint(ctx, namespace, f.JoinToken)
+		if err != nil {
+			return nil, unminted(f, err)
+		}
+		values[f.Name] = []byte(token)
+	}
+	return values, nil
+}
+
+// stored returns the values of files that Secrets have.
+func (s RunSecrets) stored(ctx context.Context, namespace string, files []run.SecretFile) (map[string][]byte, error) {
 	known, values := map[string]corev1.Secret{}, map[string][]byte{}
 	for _, f := range files {
 		secret, is := known[f.Secret]
@@ -54,4 +82,9 @@ func unread(namespace string, f run.SecretFile, err error) error {
 		err = fmt.Errorf("%w: create it, or correct spec.secrets of the JobWorkspace", err)
 	}
 	return fmt.Errorf("cannot read Secret %s/%s for file %s of a run on a RunNode: %w", namespace, f.Secret, f.Name, err)
+}
+
+// unminted returns the error of a token that cannot be made.
+func unminted(f run.SecretFile, err error) error {
+	return fmt.Errorf("cannot mint a token for RunNode %s, which is file %s of the run: %w", f.JoinToken, f.Name, err)
 }

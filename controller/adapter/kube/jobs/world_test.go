@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"net/http/httptest"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -18,6 +20,7 @@ import (
 
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/job"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/people"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/serve"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
 )
@@ -32,6 +35,8 @@ type world struct {
 	// fault is the error of reads and reviews after a number of good ones, refused that of writes, which are not done then.
 	fault, refused error
 	good           int
+	// permitted names the RunNodes for which the controller may mint tokens for runs of namespace shop.
+	permitted []string
 }
 
 func newWorld(t *testing.T, objects ...client.Object) *world {
@@ -66,6 +71,13 @@ func (w *world) create(ctx context.Context, c client.WithWatch, o client.Object,
 		}
 		review.Status = w.reviews[review.Spec.Token]
 		return nil
+	}
+	if review, is := o.(*authorizationv1.SelfSubjectAccessReview); is {
+		a := review.Spec.ResourceAttributes
+		minting := []string{"shop", "create", people.Group, "runnodes", "token"}
+		review.Status.Allowed = slices.Equal(minting, []string{a.Namespace, a.Verb, a.Group, a.Resource, a.Subresource}) &&
+			slices.Contains(w.permitted, a.Name)
+		return w.fails()
 	}
 	return c.Create(ctx, o, opts...)
 }

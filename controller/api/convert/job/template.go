@@ -120,7 +120,11 @@ func restores(l *v1alpha1.JobLogs) bool { return l != nil && l.Restore == v1alph
 // ToSecrets returns the secrets of a run; nil for none.
 func ToSecrets(all []v1alpha1.JobSecret) (secrets []run.SecretFile) {
 	for _, s := range all {
-		secrets = append(secrets, run.SecretFile(s))
+		f := run.SecretFile{Name: s.Name, Secret: s.Secret, Key: s.Key}
+		if s.JoinToken != nil {
+			f.JoinToken = s.JoinToken.Node
+		}
+		secrets = append(secrets, f)
 	}
 	return secrets
 }
@@ -128,7 +132,11 @@ func ToSecrets(all []v1alpha1.JobSecret) (secrets []run.SecretFile) {
 // forSecrets returns the secrets of a run; nil for none.
 func forSecrets(all []run.SecretFile) (secrets []v1alpha1.JobSecret) {
 	for _, s := range all {
-		secrets = append(secrets, v1alpha1.JobSecret(s))
+		o := v1alpha1.JobSecret{Name: s.Name, Secret: s.Secret, Key: s.Key}
+		if s.JoinToken != "" {
+			o.JoinToken = &v1alpha1.JobJoinToken{Node: s.JoinToken}
+		}
+		secrets = append(secrets, o)
 	}
 	return secrets
 }

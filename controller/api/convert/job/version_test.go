@@ -45,7 +45,8 @@ func TestVersions(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []string{"key"}, stored.Sensitive)
 	assert.Equal(t, []string{"password"}, stored.SensitiveOutputs)
-	for _, secrets := range [][]run.SecretFile{{{Name: "key", Secret: "a", Key: "b"}}, nil} {
+	for _, secrets := range [][]run.SecretFile{{{Name: "key", Secret: "a", Key: "b"}}, {{Name: "key", JoinToken: "lab-1"}}, nil} {
+		assert.Equal(t, secrets, ToSecrets(forSecrets(secrets)))
 		want, err := frozen.Freeze("deploy", nil, secrets)
 		require.NoError(t, err)
 		got, err := stored.Freeze("deploy", nil, secrets)

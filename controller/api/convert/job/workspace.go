@@ -23,7 +23,9 @@ func ToTerms(spec v1alpha1.JobWorkspaceSpec, safety job.Safety) workspace.Terms 
 	if spec.CancelGracePeriod != nil {
 		timing.Grace = spec.CancelGracePeriod.Duration
 	}
-	return workspace.Terms{Safety: safety, Timing: timing, Keep: int(spec.KeepGenerations)}
+	return workspace.Terms{
+		Safety: safety, Timing: timing, Keep: int(spec.KeepGenerations), Approval: spec.Approval == v1alpha1.ApprovalPlan,
+	}
 }
 
 // ToHold returns how long the container of a run that has failed is kept; 0 for not at all.

@@ -15,6 +15,9 @@ const OutputsRole = "orcon-job-outputs"
 // SecretsRole is the ClusterRole by which a namespace lets the controller of runs read Secrets for runs on RunNodes.
 const SecretsRole = "orcon-job-secrets"
 
+// TokensRole is the ClusterRole by which a namespace has the controller of runs mint join tokens for its runs.
+const TokensRole = "orcon-job-tokens" //nolint:gosec // a name
+
 // OutputsOf returns the name of the Secret with the sensitive outputs of a JobWorkspace.
 func OutputsOf(workspace string) string { return workspace + "-outputs" }
 

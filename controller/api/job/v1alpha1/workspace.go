@@ -184,27 +184,6 @@ type JobLogPolicy struct {
 	KeepFor *metav1.Duration `json:"keepFor,omitempty"`
 }
 
-// JobSecret is a file with the value of a key of a Secret.
-type JobSecret struct {
-	// name is the name of the file. A parameter {"fromFile": "/run/orcon/secrets/NAME"} of a template with a type is a variable
-	// with its content.
-	// +required
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_-][A-Za-z0-9._-]*$`
-	Name string `json:"name"`
-	// secret is the name of a Secret of this namespace.
-	// +required
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
-	Secret string `json:"secret"`
-	// key is the key of the Secret.
-	// +required
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
-	Key string `json:"key"`
-}
-
 // JobOutputs names a relation's endpoint that has the outputs of runs as its data.
 type JobOutputs struct {
 	// service is the name of a Service of this namespace that provides the endpoint. It gets annotation data.tengu.io/ENDPOINT
