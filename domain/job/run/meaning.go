@@ -58,7 +58,7 @@ func Meanings() []condition.Meaning {
 		{Type: condition.Stalled, Reason: "CaptureFailed", Means: "its process has ended, but the state could not be committed",
 			Cure: "decide with the command in the message"},
 		{Type: condition.Stalled, Reason: reasonTooLarge, Means: "its state is over the limit",
-			Cure: "raise it, or leave files out; then use the command in the message"},
+			Cure: "raise it, then use the command in the message"},
 		{Type: condition.Stalled, Reason: string(Failed), Means: "it failed; what became of its state is in the message",
 			Cure: "see its log; then " + otherwise},
 		{Type: condition.Stalled, Reason: string(Lost), Means: "it was lost, and how it ended is not known", Cure: otherwise},
