@@ -123,6 +123,22 @@ func TestRemovedBefore(t *testing.T) {
 	assert.NoDirExists(t, string(f))
 }
 
+// An attempt is over when its container has ended, which is killed if it goes on long after its outcome.
+func TestEnds(t *testing.T) {
+	t.Parallel()
+	fake, c := newFake(t, "example.org/a:1")
+	e := open(t, c, folder(t), func(_ context.Context, _ executor.Attempt, f Mounts, _ <-chan struct{}) error {
+		return f.Exchange().WriteOutcome(exchange.Outcome{})
+	})
+	require.NoError(t, e.Start(t.Context(), attempt()))
+	sees(t, e, func(s executor.Sight) bool { return s.Over })
+	fake.mutex.Lock()
+	assert.False(t, fake.containers[container2].running)
+	fake.mutex.Unlock()
+	require.NoError(t, e.Remove(t.Context(), attempt().Name))
+	sees(t, e, gone)
+}
+
 // JOBS-DESIGN.md 16: the intent is stored before the engine is called, and an agent that starts again goes on with it.
 func TestAdopts(t *testing.T) {
 	fake, c := newFake(t, "example.org/a:1")
