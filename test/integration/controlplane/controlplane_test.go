@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -44,8 +45,10 @@ func TestField(t *testing.T) {
 			assert.Equal(t, c.Kubectl(t, "-n", "default", "get", object, "-o", "jsonpath="+template), value, template)
 		}
 	}
-	_, err = c.Field(t.Context(), "default", "later/one", "{.spec}")
-	assert.True(t, apierrors.IsNotFound(err), "the kind is found: %v", err)
+	controlplane.Eventually(t, func() bool {
+		_, err = c.Field(t.Context(), "default", "later/one", "{.spec}")
+		return apierrors.IsNotFound(err)
+	}, time.Minute, "the kind is found")
 	_, err = c.Field(t.Context(), "default", "namespace/default", "{.spec")
 	assert.ErrorContains(t, err, "cannot read template {.spec")
 }

@@ -20,7 +20,7 @@ import (
 // reader reads objects of all kinds.
 type reader struct {
 	objects dynamic.Interface
-	kinds   meta.RESTMapper
+	kinds   meta.ResettableRESTMapper
 }
 
 func newReader(kubeconfig string) (*reader, error) {
@@ -82,7 +82,12 @@ func read(ctx context.Context, from dynamic.ResourceInterface, name string) (map
 
 // in returns the objects of a kind, of the namespace if they are in namespaces.
 func (r *reader) in(kind, namespace string) (dynamic.ResourceInterface, error) {
-	full, err := r.kinds.KindFor(schema.ParseGroupResource(kind).WithVersion(""))
+	resource := schema.ParseGroupResource(kind).WithVersion("")
+	full, err := r.kinds.KindFor(resource)
+	if meta.IsNoMatchError(err) {
+		r.kinds.Reset() // it may have been defined since
+		full, err = r.kinds.KindFor(resource)
+	}
 	if err != nil {
 		return nil, err
 	}
