@@ -44,13 +44,13 @@ func TestState(t *testing.T) {
 func TestSettings(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, `printf %s "$VAULT_ADDR" > "$OUT/$ORCON_RUN"; head -c 100000 /dev/urandom > "$ORCON_STATE/lines"
-until [ -e "$OUT/go" ]; do sleep 0.05; done; head -c 2000000 /dev/urandom > "$ORCON_STATE/more"`, func(o *v1alpha1.JobWorkspace) {
+until [ -e "$OUT/grow" ]; do sleep 0.05; done; head -c 2000000 /dev/urandom > "$ORCON_STATE/more"`, func(o *v1alpha1.JobWorkspace) {
 		o.Spec.State = &v1alpha1.JobStatePolicy{MaxSize: "1Mi", CheckpointInterval: &metav1.Duration{Duration: time.Second}}
 	})
 	w.run("one")
 	controlplane.Eventually(t, func() bool { o := w.workspace(); return o.State != nil && o.State.Checkpoint != nil }, limit, "a checkpoint")
 	assert.Equal(t, "https://vault", w.out("one"))
-	w.write("go")
+	w.write("grow")
 	w.reaches("one", "Stalled StateTooLarge: its process has ended (exit code 0), and its state is too large, and kept as an orphan")
 	assert.Len(t, w.workspace().State.Orphans, 1)
 	for _, size := range []string{"1023Ki", "513Mi", "0"} {
