@@ -147,7 +147,7 @@ type JobStatePolicy struct {
 	// +optional
 	// +kubebuilder:validation:Enum=Enabled;Disabled
 	Encryption string `json:"encryption,omitempty"`
-	// maxSize is how large a state may be as an archive, from 1Mi to 512Mi; unset is 64Mi. A larger one is no new generation:
+	// maxSize is how large a state may be as an archive, from 1Mi to 512Mi; unset is 64Mi. A larger one is not a generation:
 	// up to eight times as much, and 512Mi at most, is kept as an orphan.
 	// +optional
 	// +kubebuilder:validation:MaxLength=16
