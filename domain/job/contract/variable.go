@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// MaxVariable is how long the value of a variable may be, in bytes.
+// MaxVariable bounds the value of a variable, in bytes.
 const MaxVariable = 4096
 
 // variableName matches the names of variables.

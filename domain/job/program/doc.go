@@ -1,4 +1,4 @@
-// Package program makes runs of templates: it checks parameters by their schema, and freezes the input of a Run.
+// Package program checks a template and the parameters of its schema, and freezes the input of a Run.
 //
 //	Check     a TemplateVersion → everything that is wrong with it
 //	Freeze    a TemplateVersion, a Workspace's parameters and secrets → the input of a Run

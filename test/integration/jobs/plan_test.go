@@ -76,8 +76,8 @@ func (w *world) approve(user, name, digest string) string {
 	return o.Status.Run
 }
 
-// A plan is applied once, as it was made, whoever approves it how often; neither a person without the right nor an approval of
-// another plan has anything applied (JOBS.md J17).
+// A plan is applied once, as it was made, also if two persons approve it; neither a person without the right nor an approval
+// of another plan has anything applied (JOBS.md J17).
 func TestApproval(t *testing.T) {
 	t.Parallel()
 	w := newPlanned(t)
