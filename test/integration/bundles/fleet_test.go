@@ -324,6 +324,9 @@ func TestFleetFourEyes(t *testing.T) {
 	w.declares("github", ordinary)
 	w.cluster.Kubectl(t, "annotate", "namespace", w.namespace, "orcon.tengu.io/self-approval=Forbid")
 	w.set.Spec.Approval = v1alpha1.ApprovalSet
+	controlplane.Eventually(t, func() bool { // policies see an annotation of a namespace a moment later
+		return w.admin.Create(w.ctx, w.set.DeepCopy(), client.DryRunAll) != nil
+	}, soon)
 	require.ErrorContains(t, w.admin.Create(w.ctx, w.set), "annotation orcon.tengu.io/requester must say who asks for it, and you are admin")
 	w.set.Annotations = map[string]string{bundle.RequesterKey: "admin"}
 	require.NoError(t, w.admin.Create(w.ctx, w.set))
