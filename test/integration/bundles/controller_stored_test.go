@@ -183,6 +183,9 @@ func TestNamespaceRequiresApproval(t *testing.T) {
 	w.cluster.Kubectl(t, "annotate", "namespace", w.namespace, "orcon.tengu.io/approval=Digest", "orcon.tengu.io/self-approval=Forbid")
 	w.controller()
 	d := w.bundle(configMap("a", "1"))
+	controlplane.Eventually(t, func() bool { // policies see an annotation of a namespace a moment later
+		return w.admin.Create(w.ctx, d.DeepCopy(), client.DryRunAll) != nil
+	}, soon)
 	require.ErrorContains(t, w.admin.Create(w.ctx, d), "annotation orcon.tengu.io/requester must say who asks for it, and you are admin")
 	d.Annotations = map[string]string{v1alpha1.RequesterKey: "admin"}
 	require.NoError(t, w.admin.Create(w.ctx, d))
