@@ -70,6 +70,9 @@ func (p *chaosProcess) signal(signal syscall.Signal) bool {
 	return p.cmd != nil && p.cmd.Process.Signal(signal) == nil
 }
 
+// grace is how long a process has to end, before it is killed as by a kubelet.
+const grace = 30 * time.Second
+
 // end sends a signal and waits until the process is gone; it reports whether one was there.
 func (p *chaosProcess) end(signal syscall.Signal) bool {
 	p.mu.Lock()
@@ -78,7 +81,12 @@ func (p *chaosProcess) end(signal syscall.Signal) bool {
 	if cmd == nil || cmd.Process.Signal(signal) != nil {
 		return false
 	}
-	<-ended
+	select {
+	case <-ended:
+	case <-time.After(grace):
+		_ = cmd.Process.Kill()
+		<-ended
+	}
 	return true
 }
 

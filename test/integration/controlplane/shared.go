@@ -2,6 +2,7 @@ package controlplane
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"sync"
@@ -44,13 +45,18 @@ func Shared(t testing.TB) *Cluster {
 	return one.cluster
 }
 
-// FreePort returns a port of the loopback interface that nobody listens on.
+// FreePort returns a port of the loopback interface that nobody listens on. It lies below the kernel's range for outgoing
+// connections, and below that of clusters: a program that is started again finds it free.
 func FreePort(t testing.TB) int {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	const first, count, tries = 10000, 10000, 200
+	for range tries {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", first+rand.IntN(count))) //nolint:gosec // no secret
+		if err == nil {
+			_ = l.Close()
+			return l.Addr().(*net.TCPAddr).Port //nolint:forcetypeassert // the network is tcp
+		}
 	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().(*net.TCPAddr).Port //nolint:forcetypeassert // the network is tcp
+	t.Fatal("no port is free")
+	return 0
 }
