@@ -130,11 +130,10 @@ func (f *field) checkpoints() {
 func (f *field) seals() {
 	f.run("sealed", "sealed", "wait")
 	f.ready("sealed")
-	text, err := os.ReadFile(filepath.Join(f.attempt("sealed").State(), "ready"))
-	require.NoError(f.t, err)
+	text := f.written("sealed")
 	f.wire.Cut()
 	f.signal("sealed")
-	f.sealed("sealed", string(text))
+	f.sealed("sealed", text)
 	assert.Equal(f.t, "Running", f.value("jobrun/sealed", "{.status.phase}"))
 	f.wire.Mend()
 	require.NoError(f.t, within(f.t, func() bool {

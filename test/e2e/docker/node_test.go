@@ -67,6 +67,17 @@ func (f *field) ready(name string) string {
 	return c.Container.ID
 }
 
+// written returns what the program of a run has written into file ready, which is there a moment before its content.
+func (f *field) written(name string) (text string) {
+	f.t.Helper()
+	require.NoError(f.t, within(f.t, func() bool {
+		content, err := os.ReadFile(filepath.Join(f.attempt(name).State(), "ready"))
+		text = string(content)
+		return err == nil && text != ""
+	}))
+	return text
+}
+
 // sealed waits until all that a run has left waits for the controller, and checks that none of it can be read on the machine.
 func (f *field) sealed(name, secret string) {
 	f.t.Helper()
@@ -199,13 +210,12 @@ func TestNode(t *testing.T) {
 
 	f.begin("cut", "wait")
 	container := f.ready("cut")
-	text, err := os.ReadFile(filepath.Join(string(f.attempt("cut")), "state", "ready"))
-	require.NoError(t, err)
+	text := f.written("cut")
 	f.wire.Cut()
 	f.becomes("jobrun/cut", "Lost")
-	_, err = engine(t).ContainerKill(t.Context(), container, client.ContainerKillOptions{Signal: "SIGTERM"})
+	_, err := engine(t).ContainerKill(t.Context(), container, client.ContainerKillOptions{Signal: "SIGTERM"})
 	require.NoError(t, err)
-	f.sealed("cut", string(text))
+	f.sealed("cut", text)
 	f.kill(f.agent)
 	f.startAgent()
 	f.wire.Mend()
