@@ -51,7 +51,7 @@ func FreePort(t testing.TB) int {
 	t.Helper()
 	const first, count, tries = 10000, 10000, 200
 	for range tries {
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", first+rand.IntN(count))) //nolint:gosec // no secret
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", first+rand.IntN(count)))
 		if err == nil {
 			_ = l.Close()
 			return l.Addr().(*net.TCPAddr).Port //nolint:forcetypeassert // the network is tcp
