@@ -290,7 +290,7 @@ func (w *world) approved(name string, person *world, part, phase string) string 
 	approval, _, _ = strings.Cut(approval, ";")
 	w.eventually(func() string {
 		if w.field("jobapproval/"+approval, "{.status.run}") == "" {
-			return w.field("jobapproval/"+approval, "{.status.conditions[*].message}")
+			return "no JobRun applies it: " + w.field("jobapproval/"+approval, "{.status.conditions[*].message}")
 		}
 		return ""
 	})

@@ -37,6 +37,9 @@ func newReader(kubeconfig string) (*reader, error) {
 	return &reader{objects: objects, kinds: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(kinds))}, nil
 }
 
+// errUnnamed is the error of a kind with a slash and no name, by which all would be listed.
+var errUnnamed = errors.New("a name is missing after the slash")
+
 // Field returns what `kubectl get KIND/NAME -o jsonpath=TEMPLATE` prints, or `kubectl get KIND`. Tests that wait for a
 // field read it many times, and a process for each is more work than what it waits for.
 func (c *Cluster) Field(ctx context.Context, namespace, object, template string) (string, error) {
@@ -44,7 +47,10 @@ func (c *Cluster) Field(ctx context.Context, namespace, object, template string)
 	if err != nil {
 		return "", err
 	}
-	kind, name, _ := strings.Cut(object, "/")
+	kind, name, one := strings.Cut(object, "/")
+	if one && name == "" {
+		return "", fmt.Errorf("%q names no object: %w", object, errUnnamed)
+	}
 	from, err := r.in(kind, namespace)
 	if err != nil {
 		return "", fmt.Errorf("cannot find kind %s: %w", kind, err)
