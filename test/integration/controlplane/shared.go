@@ -45,8 +45,8 @@ func Shared(t testing.TB) *Cluster {
 	return one.cluster
 }
 
-// FreePort returns a port of the loopback interface that nobody listens on. It lies below the kernel's range for outgoing
-// connections, and below that of clusters: a program that is started again finds it free.
+// FreePort returns a port of the loopback interface that is free. It lies below the kernel's range for outgoing connections,
+// and below that of clusters, so that it is still free for a program that is started again.
 func FreePort(t testing.TB) int {
 	t.Helper()
 	const first, count, tries = 10000, 10000, 200
