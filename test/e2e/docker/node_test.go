@@ -56,12 +56,8 @@ func (f *field) run(workspace, name, action string) {
 // ready waits until the program of a run waits for its signal, and returns the container.
 func (f *field) ready(name string) string {
 	f.t.Helper()
-	f.becomes("jobrun/"+name, "Running")
+	f.written(name)
 	uid := f.value("jobrun/"+name, "{.metadata.uid}")
-	require.NoError(f.t, within(f.t, func() bool {
-		_, err := os.Stat(filepath.Join(f.node, "runs", uid+".1", "state", "ready"))
-		return err == nil
-	}))
 	c, err := engine(f.t).ContainerInspect(f.t.Context(), "orcon-"+uid+"-1", client.ContainerInspectOptions{})
 	require.NoError(f.t, err)
 	return c.Container.ID
@@ -70,12 +66,24 @@ func (f *field) ready(name string) string {
 // written returns what the program of a run has written into file ready, which is there a moment before its content.
 func (f *field) written(name string) (text string) {
 	f.t.Helper()
+	folder := f.attempt(name)
 	require.NoError(f.t, within(f.t, func() bool {
-		content, err := os.ReadFile(filepath.Join(f.attempt(name).State(), "ready"))
+		content, err := os.ReadFile(filepath.Join(folder.State(), "ready"))
 		text = string(content)
-		return err == nil && text != ""
+		return err == nil && text != "" && !earlier(text, string(folder))
 	}))
 	return text
+}
+
+// earlier reports whether a text is a time before an attempt began: the state has the file of an earlier run, which the
+// keeper restores before the program starts.
+func earlier(text, attempt string) bool {
+	at, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return false
+	}
+	began, err := os.Stat(filepath.Join(attempt, "attempt.json"))
+	return err != nil || at.Before(began.ModTime())
 }
 
 // sealed waits until all that a run has left waits for the controller, and checks that none of it can be read on the machine.

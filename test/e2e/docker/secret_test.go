@@ -43,7 +43,7 @@ spec:
           echo "{\"copy\": \"$(cat "$ORCON_SECRETS/password")\"}" >"$ORCON_OUTPUTS"
     - name: wait
       entrypoint: [sh, -ec]
-      args: ['echo "base64 $(base64 "$ORCON_SECRETS/password")"; touch /state/ready; trap "exit 0" TERM; sleep 3600 & wait']
+      args: ['echo "base64 $(base64 "$ORCON_SECRETS/password")"; trap "exit 0" TERM; echo begun >/state/ready; sleep 3600 & wait']
 ---
 apiVersion: orcon.tengu.io/v1alpha1
 kind: JobWorkspace
