@@ -19,8 +19,8 @@ const poll = time.Second
 // handler returns the handler of the jobs API, which keepers use, and of the people's API.
 func (c *controller) handler() http.Handler {
 	live, writer := c.manager.GetAPIReader(), c.manager.GetClient()
-	keepers := c.keepers(jobs.NewCallers(live, writer))
 	workspaces, _ := c.stored()
+	keepers := c.keepers(jobs.NewCallers(workspaces.Objects, writer))
 	persons := &people.API{
 		Workspaces: workspaces,
 		Store:      c.blobs,

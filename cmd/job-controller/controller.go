@@ -109,7 +109,7 @@ func (c *controller) addReconciler() error {
 		Secrets: newSecrets(c.manager, c.nodes),
 	}
 	r := &job.Reconciler{
-		Ready: c.ready, Most: c.most, Variables: c.variables,
+		Ready: c.ready, Most: c.most, Variables: c.variables, ClaimWait: job.DefaultClaimWait,
 		Client: c.manager.GetClient(), Reader: c.manager.GetAPIReader(), Executor: carrying, Store: c.blobs, Signs: c.renewals,
 		Events: c.manager.GetEventRecorder(name), Now: time.Now, Clock: func() time.Duration { return time.Since(begun) }, Home: c.namespace,
 	}

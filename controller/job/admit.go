@@ -58,8 +58,10 @@ func (l admission) acquire(ctx context.Context, e *execution) error {
 	if err != nil {
 		return ending(l).refuse(ctx, e, err)
 	}
-	if err := l.unchanged(ctx, e.JobRun); err != nil {
-		return err
+	if !e.written {
+		if err := l.unchanged(ctx, e.JobRun); err != nil {
+			return err
+		}
 	}
 	published, err := l.publishedFence(ctx)
 	if err != nil {

@@ -68,7 +68,11 @@ func (l freezing) store(ctx context.Context, e *execution, input run.Input) erro
 	e.OwnerReferences = append(e.OwnerReferences, metav1.OwnerReference{
 		APIVersion: v1alpha1.GroupVersion.String(), Kind: workspaceKind, Name: l.o.Name, UID: l.o.UID,
 	})
-	return l.patch(ctx, e.JobRun, before)
+	if err := l.patch(ctx, e.JobRun, before); err != nil {
+		return err
+	}
+	e.written = true
+	return nil
 }
 
 // input returns what a Run is frozen to. A Workspace that is deleted needs no template: what its last run had suffices.

@@ -85,6 +85,9 @@ func (l holding) begin(ctx context.Context, e *execution, sight executor.Sight) 
 		return nil
 	}
 	switch {
+	case claimed != "" && l.fresh():
+		l.within(l.ClaimWait) // its keeper is about to write it
+		return nil
 	case claimed != "":
 		return l.complete(ctx, claimed, sight.Where)
 	case e == nil || convert.Stopped(e.JobRun):
@@ -99,6 +102,13 @@ func (l holding) begin(ctx context.Context, e *execution, sight executor.Sight) 
 		l.start(ctx, e)
 	}
 	return nil
+}
+
+// fresh reports that the attempt of the lock was begun a moment ago and is not claimed. A keeper often claims at once, and then
+// does not wait until the API server has stored what its claim changes.
+func (l holding) fresh() bool {
+	lock := l.w.Lock
+	return lock.Held() && lock.Claimant.ID == "" && l.memory.unclaimed.passed(lock.Fence, l.Clock()) < l.ClaimWait
 }
 
 // complete writes a claim that only the store knows.

@@ -107,12 +107,61 @@ func TestSilentNode(t *testing.T) {
 // A claim that only the store knows is completed: the pod may run its process already (JOBS.md J10).
 func TestCompletedClaim(t *testing.T) {
 	w, r := started(t, false)
-	w.record("pod")
+	w.record()
 	w.current().Over = true
 	w.cancel("one")
 	w.pass(r, time.Hour)
 	assert.Equal(t, "pod", w.workspace().State.Lock.Claimant.ID)
 	assert.Contains(t, w.of("one"), "Stalled Vanished", "it is lost as any other")
+}
+
+// While a claim is on its way, nothing is written but the lock, neither a status that soon changes nor the claim itself; what
+// goes wrong is shown at once.
+func TestClaimWait(t *testing.T) {
+	w := newWorld(t)
+	w.claimWait = DefaultClaimWait
+	r := w.process()
+	w.pass(r, 0)
+	w.run("one")
+	made := w.made
+	reconcile := func(after time.Duration) {
+		w.clock += after
+		_, err := r.Reconcile(t.Context(), request())
+		require.NoError(t, err)
+	}
+	reconcile(0)
+	assert.Equal(t, made+2, w.made, "the input and the lock")
+	w.record()
+	reconcile(DefaultClaimWait - 1)
+	assert.Equal(t, made+2, w.made)
+	w.claim()
+	reconcile(0)
+	assert.Contains(t, w.of("one"), "Reconciling Running")
+
+	w.finish(0, "sha256:1")
+	w.pass(r, 0)
+	w.run("two")
+	reconcile(0)
+	w.record()
+	reconcile(DefaultClaimWait)
+	assert.Contains(t, w.of("two"), "Reconciling Running", "its keeper was cut off, and is told when it tries again")
+
+	w.finish(0, "sha256:2")
+	w.pass(r, 0)
+	w.run("three")
+	reconcile(0)
+	assert.Empty(t, w.get("three").Status.Conditions)
+	reconcile(DefaultClaimWait)
+	assert.Contains(t, w.of("three"), "Reconciling PodPending: its pod waits for a node")
+
+	w.claim()
+	w.finish(0, "sha256:3")
+	w.pass(r, 0)
+	w.refuses = errors.New("exceeded quota: pods")
+	w.run("four")
+	_, err := r.Reconcile(t.Context(), request())
+	require.ErrorContains(t, err, "exceeded quota")
+	assert.Contains(t, w.of("four"), "Stalled CannotStart")
 }
 
 // A pod that is over without an end is lost at once; one that is not seen, when it stays so (JOBS.md J6).

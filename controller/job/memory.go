@@ -53,8 +53,8 @@ type knowledge struct {
 	// related names the Service and the run whose outputs it has, since a time; unrelated tells why it does not have them.
 	related, unrelated string
 	relatedAt          time.Duration
-	// over and missing are since when the attempt of a fence is over, or not there.
-	over, missing moment
+	// over, missing and unclaimed are since when the attempt of a fence is over, not there, or not claimed.
+	over, missing, unclaimed moment
 	// ended is when Runs were first seen to have ended, by their UID.
 	ended map[types.UID]time.Duration
 }

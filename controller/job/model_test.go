@@ -39,6 +39,7 @@ func TestModel(t *testing.T) {
 	for seed := range *worlds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			w := newWorld(t)
+			w.claimWait = time.Duration(seed%2) * DefaultClaimWait
 			m := &model{world: w, r: rand.New(rand.NewPCG(1, uint64(seed))), at: w.process(), ends: map[string]v1alpha1.JobRunEnd{}}
 			if m.r.IntN(2) == 0 {
 				w.idempotent()

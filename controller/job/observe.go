@@ -55,6 +55,8 @@ type execution struct {
 	waits string
 	// drains reports that the rest of its output is not yet stored.
 	drains bool
+	// written reports that this look has written it, so that the API server had no other version.
+	written bool
 }
 
 // ended reports whether the end of the Run is stored.

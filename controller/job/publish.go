@@ -23,8 +23,18 @@ import (
 // publication writes statuses.
 type publication struct{ *look }
 
+// starts reports that nothing is wrong with an attempt that was begun a moment ago.
+func (l publication) starts() bool {
+	e := l.find(l.w.Lock.Run)
+	return e != nil && e.pod.Obstacle == "" && len(l.failed) == 0 && holding(l).fresh()
+}
+
 // publish writes what is derived into the statuses that differ from it. An end is shown once it is stored.
 func (l publication) publish(ctx context.Context) error {
+	if l.starts() {
+		l.within(l.ClaimWait)
+		return nil
+	}
 	queued := 0
 	for _, e := range l.runs {
 		s := l.status(e)

@@ -33,6 +33,9 @@ type Reconciler struct {
 	Now    func() time.Time
 	// Clock returns the time since the process started: it never goes back.
 	Clock func() time.Duration
+	// ClaimWait is how long the claim of a Run that was admitted is waited for, before a status shows that there is none; 0 for
+	// not at all.
+	ClaimWait time.Duration
 	// Most bounds how many Runs hold a lock at the same time.
 	Most run.Most
 	// Variables are those of each run, unless its template has others of their names.
@@ -44,6 +47,9 @@ type Reconciler struct {
 
 	memories memories
 }
+
+// DefaultClaimWait is the default of ClaimWait. Most keepers that are processes claim sooner.
+const DefaultClaimWait = 100 * time.Millisecond
 
 const (
 	// soon is after how long a write is repeated that met another one.

@@ -63,6 +63,9 @@ func (w *world) live(r *Reconciler) error {
 		if w.made == made && (result.RequeueAfter == 0 || result.RequeueAfter > soon) {
 			return nil
 		}
+		if result.RequeueAfter <= soon {
+			w.now, w.clock = w.now.Add(result.RequeueAfter), w.clock+result.RequeueAfter
+		}
 	}
 	return errors.New("the controller does not settle")
 }

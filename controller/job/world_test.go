@@ -21,7 +21,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob/directory"
@@ -43,10 +42,12 @@ type world struct {
 	store  *directory.Store
 	// writes counts the writes that are left before the process dies; negative for no limit. made counts all.
 	writes, made int
-	now          time.Time
-	clock        time.Duration
-	pods         map[executor.Name]*pod
-	signs        map[string]Sign
+	// claimWait is that of its controllers.
+	claimWait time.Duration
+	now       time.Time
+	clock     time.Duration
+	pods      map[executor.Name]*pod
+	signs     map[string]Sign
 	// broken is the error of the store, blind that of the executor; nil for none.
 	broken, blind error
 	// unlisted is the error of a list of the store, unwritten that of a write.
@@ -192,6 +193,7 @@ func (w *world) process() *Reconciler {
 	return &Reconciler{
 		Client: mortal, Reader: w.client, Executor: pods{w}, Store: store{w.store, w}, Signs: w, Events: w.events,
 		Now: func() time.Time { return w.now }, Clock: func() time.Duration { return w.clock }, Home: "orcon",
+		ClaimWait: w.claimWait,
 	}
 }
 
@@ -273,19 +275,11 @@ func (p pods) Remove(_ context.Context, n executor.Name) error {
 	return nil
 }
 
-// pass lets time pass, and reconciles as often as the controller asks for it at once.
+// pass lets time pass, and reconciles as often as the controller asks for it soon.
 func (w *world) pass(r *Reconciler, after time.Duration) {
 	w.t.Helper()
 	w.now, w.clock = w.now.Add(after), w.clock+after
-	for range 20 {
-		made := w.made
-		result, err := r.Reconcile(w.t.Context(), reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "shop", Name: "db"}})
-		require.NoError(w.t, err)
-		if w.made == made && (result.RequeueAfter == 0 || result.RequeueAfter > soon) {
-			return
-		}
-	}
-	w.t.Fatal("the controller does not settle")
+	require.NoError(w.t, w.live(r))
 }
 
 // workspace reads the Workspace, get a Run.
@@ -348,19 +342,19 @@ func (w *world) current() *pod {
 	return p
 }
 
-// record has the store know who claims the fence of the lock.
-func (w *world) record(id string) {
+// record has the store know that the pod claims the fence of the lock.
+func (w *world) record() {
 	w.t.Helper()
 	o := w.workspace()
 	key := blob.Key{Workspace: string(o.UID), Fence: o.State.Lock.Fence, Name: evidence.ClaimantName}
-	require.NoError(w.t, w.store.Put(w.t.Context(), key, strings.NewReader(id)))
+	require.NoError(w.t, w.store.Put(w.t.Context(), key, strings.NewReader("pod")))
 }
 
 // claim has the pod of the lock claim it.
 func (w *world) claim() {
 	w.t.Helper()
 	p := w.current()
-	w.record("pod")
+	w.record()
 	w.swap(func(now workspace.Workspace) (workspace.Workspace, error) {
 		return now.Claim(workspace.Start{Run: now.Lock.Run, Attempt: now.Lock.Attempt, Claimant: workspace.Claimant{ID: "pod", Where: "node"}})
 	})

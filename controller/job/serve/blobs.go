@@ -103,7 +103,7 @@ type sender struct {
 
 // content sends the content of the caller's run.
 func (s sender) content(w http.ResponseWriter, r *http.Request, c Caller) error {
-	run, err := s.runs.Get(r.Context(), c.Run.UID)
+	run, err := s.runs.Frozen(r.Context(), c.Run.UID)
 	if err != nil {
 		return err
 	}

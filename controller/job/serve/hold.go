@@ -56,7 +56,7 @@ func (a *API) claim(r *http.Request, c Caller, in runner.Claim) (runner.Hold, la
 	if in.Place != c.Claimant.ID {
 		return runner.Hold{}, nil, fmt.Errorf("cannot start attempt %d on %q: %w: it is that of %q", in.Attempt, in.Place, ErrForbidden, c.Claimant.ID)
 	}
-	run, err := a.Runs.Get(r.Context(), c.Run.UID)
+	run, err := a.Runs.Frozen(r.Context(), c.Run.UID)
 	if err != nil {
 		return runner.Hold{}, nil, err
 	}
@@ -180,7 +180,7 @@ func (a *API) end(r *http.Request, c Caller, in runner.End) (runner.Ended, later
 func report(ctx context.Context, runs Runs, uid string, in runner.End) error {
 	r := Report{Fence: in.Fence, Message: in.Message}
 	if in.Outputs != "" {
-		run, err := runs.Get(ctx, uid)
+		run, err := runs.Frozen(ctx, uid)
 		if err != nil {
 			return err
 		}

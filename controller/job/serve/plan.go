@@ -27,7 +27,7 @@ func (a planning) left(ctx context.Context, c Caller, in runner.End) (workspace.
 	if in.Plan == nil {
 		return workspace.Plan{}, nil
 	}
-	run, err := a.Runs.Get(ctx, c.Run.UID)
+	run, err := a.Runs.Frozen(ctx, c.Run.UID)
 	if err == nil && run.Plans == "" {
 		err = fmt.Errorf("cannot keep the plan of %s: %w: its action plans no other one", c.Run, workspace.ErrInvalid)
 	}

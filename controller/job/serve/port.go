@@ -23,7 +23,8 @@ var (
 type Workspaces interface {
 	// Get returns the stored Workspace itself, not a cached copy.
 	Get(ctx context.Context, uid string) (Stored, error)
-	// Recent returns a copy at hand, which may be of an earlier version.
+	// Recent returns a copy at hand, which may be of an earlier version. Swap takes its version as long as the stored
+	// Workspace has the same state.
 	Recent(ctx context.Context, uid string) (Stored, error)
 	// Swap stores the next value of one that still has a version; otherwise it returns ErrMoved. After another error it
 	// may be stored or not.
@@ -38,7 +39,10 @@ type Stored struct {
 
 // Runs finds Runs by their UID.
 type Runs interface {
+	// Get returns the stored Run itself, not a cached copy.
 	Get(ctx context.Context, uid string) (Run, error)
+	// Frozen returns a Run whose Cancel may be that of an earlier version. Nothing else of it ever changes.
+	Frozen(ctx context.Context, uid string) (Run, error)
 	// Report keeps what the template reported, before its end is recorded. The first report of a fence stays.
 	Report(ctx context.Context, uid string, r Report) error
 }

@@ -32,7 +32,7 @@ func (a lender) secrets(w http.ResponseWriter, r *http.Request, c Caller) error 
 	if err != nil {
 		return err
 	}
-	of, err := a.Runs.Get(r.Context(), c.Run.UID)
+	of, err := a.Runs.Frozen(r.Context(), c.Run.UID)
 	if err != nil {
 		return err
 	}

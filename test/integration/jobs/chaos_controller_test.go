@@ -114,6 +114,7 @@ func (p *process) serve(ctx context.Context) error {
 	r := &controller.Reconciler{
 		Client: m.GetClient(), Reader: m.GetAPIReader(), Store: store, Signs: renewals, Events: m.GetEventRecorder("job-controller"),
 		Now: time.Now, Clock: func() time.Duration { return time.Since(begun) }, Executor: p.executor(),
+		ClaimWait: controller.DefaultClaimWait,
 	}
 	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", p.Port))
 	if err := errors.Join(err, r.SetupWithManager(m)); err != nil {
@@ -143,7 +144,7 @@ func (p *process) handler(m manager.Manager, store blob.Store, renewals serve.Re
 	mux := http.NewServeMux()
 	mux.Handle(runner.Path, (&serve.API{
 		Workspaces: workspaces, Runs: kubejobs.Runs{Objects: objects, Writer: m.GetClient()}, Renewals: renewals,
-		Callers: callers{m.GetAPIReader(), &sync.Map{}}, Store: store, Limits: limits, Clock: time.Now,
+		Callers: callers{m.GetCache(), &sync.Map{}}, Store: store, Limits: limits, Clock: time.Now,
 	}).Handler())
 	mux.Handle("/apis/", (&people.API{
 		Workspaces: workspaces, Store: store, Persons: anybody{}, Rights: anybody{}, Objects: aggregation.Objects{Reader: m.GetAPIReader()},
@@ -163,7 +164,7 @@ func (s signs) Last(ctx context.Context, run string) (controller.Sign, error) {
 
 // callers knows keepers by their tokens, and remembers those that were good, as those of pods do.
 type callers struct {
-	live  client.Reader
+	cache client.Reader
 	known *sync.Map
 }
 
@@ -178,7 +179,7 @@ func (c callers) Identify(r *http.Request) (serve.Caller, error) {
 		return serve.Caller{}, serve.ErrForbidden
 	}
 	o := &v1alpha1.JobRun{}
-	if err := c.live.Get(r.Context(), client.ObjectKey{Namespace: parts[0], Name: parts[1]}, o); err != nil {
+	if err := c.cache.Get(r.Context(), client.ObjectKey{Namespace: parts[0], Name: parts[1]}, o); err != nil {
 		return serve.Caller{}, err
 	}
 	if string(o.UID) != parts[2] || len(o.OwnerReferences) == 0 {

@@ -233,23 +233,34 @@ func (s *Store) Delete(ctx context.Context, key blob.Key) error {
 // maxDurable is how many folders are remembered as durable.
 const maxDurable = 4096
 
-// syncPath makes the name of a blob durable: in its folder, and the names of the folders above once. The caller holds
-// structure.
+// syncPath makes the name of a blob durable: in its folder, and the names of the folders above once. All are synced at once:
+// the file system writes its journal once for them. The caller holds structure.
 func (s *Store) syncPath(name string) error {
 	fence := path.Dir(name)
+	folders := []string{fence}
+	var made []string
 	for _, folder := range []string{path.Dir(fence), fence} {
-		if s.durable[folder] {
-			continue
+		if !s.durable[folder] {
+			made = append(made, folder)
+			folders = append(folders, path.Dir(folder))
 		}
-		if err := s.sync(path.Dir(folder)); err != nil {
-			return err
-		}
-		if len(s.durable) >= maxDurable {
-			clear(s.durable)
-		}
+	}
+	failed := make([]error, len(folders))
+	var all sync.WaitGroup
+	for n, folder := range folders {
+		all.Go(func() { failed[n] = s.sync(folder) })
+	}
+	all.Wait()
+	if err := errors.Join(failed...); err != nil {
+		return err
+	}
+	if len(s.durable)+len(made) > maxDurable {
+		clear(s.durable)
+	}
+	for _, folder := range made {
 		s.durable[folder] = true
 	}
-	return s.sync(fence)
+	return nil
 }
 
 func (s *Store) sync(folder string) error {

@@ -33,16 +33,16 @@ const (
 
 // Callers identifies the keepers of pods by their tokens, which the API server binds to their pods.
 type Callers struct {
-	live   client.Reader
-	writer client.Client
-	known  *cache.LRUExpireCache
+	objects Objects
+	writer  client.Client
+	known   *cache.LRUExpireCache
 }
 
 var _ serve.Callers = (*Callers)(nil)
 
-// NewCallers returns Callers that read from the API server itself and have it review tokens.
-func NewCallers(live client.Reader, writer client.Client) *Callers {
-	return &Callers{live: live, writer: writer, known: cache.NewLRUExpireCache(maxKnown)}
+// NewCallers returns Callers that read pods from the API server itself and have it review tokens.
+func NewCallers(objects Objects, writer client.Client) *Callers {
+	return &Callers{objects: objects, writer: writer, known: cache.NewLRUExpireCache(maxKnown)}
 }
 
 // Identify implements serve.Callers. The claimant is the pod; its labels name the Run, which must be in its namespace.
@@ -109,31 +109,54 @@ func (c *Callers) caller(ctx context.Context, at bearer) (serve.Caller, error) {
 	if err := c.get(ctx, at.ObjectKey, &p); err != nil {
 		return serve.Caller{}, err
 	}
-	var r v1alpha1.JobRun
-	if err := c.get(ctx, client.ObjectKey{Namespace: at.Namespace, Name: p.Labels[v1alpha1.LabelRun]}, &r); err != nil {
+	if string(p.UID) != at.uid {
+		return serve.Caller{}, forbidden("its pod has gone, and another one has its name")
+	}
+	r, err := c.run(ctx, client.ObjectKey{Namespace: at.Namespace, Name: p.Labels[v1alpha1.LabelRun]}, p.Labels[v1alpha1.LabelRunUID])
+	if err != nil {
 		return serve.Caller{}, err
 	}
-	switch {
-	case string(p.UID) != at.uid:
-		return serve.Caller{}, forbidden("its pod has gone, and another one has its name")
-	case string(r.UID) != p.Labels[v1alpha1.LabelRunUID]:
-		return serve.Caller{}, forbidden("its JobRun has gone, and another one has its name")
-	}
-	var w v1alpha1.JobWorkspace
-	if err := c.get(ctx, client.ObjectKey{Namespace: at.Namespace, Name: r.Spec.Workspace}, &w); err != nil {
+	w, err := c.workspace(ctx, r)
+	if err != nil {
 		return serve.Caller{}, err
 	}
 	return serve.Caller{
-		Workspace: string(w.UID), Run: convert.ToRun(&r), Claimant: workspace.Claimant{ID: at.uid, Where: p.Spec.NodeName},
+		Workspace: string(w.UID), Run: convert.ToRun(r), Claimant: workspace.Claimant{ID: at.uid, Where: p.Spec.NodeName},
 	}, nil
 }
 
-// get reads an object; that it is not there makes a token useless.
+// run returns a JobRun, from the cache if that has the one with the UID.
+func (c *Callers) run(ctx context.Context, key client.ObjectKey, uid string) (*v1alpha1.JobRun, error) {
+	r := &v1alpha1.JobRun{}
+	if err := c.objects.Cache.Get(ctx, key, r); err == nil && string(r.UID) == uid {
+		return r, nil
+	}
+	r = &v1alpha1.JobRun{}
+	if err := c.get(ctx, key, r); err != nil {
+		return nil, err
+	}
+	if string(r.UID) != uid {
+		return nil, forbidden("its JobRun has gone, and another one has its name")
+	}
+	return r, nil
+}
+
+// workspace returns the JobWorkspace of a JobRun, from the cache if that has the one that owns it.
+func (c *Callers) workspace(ctx context.Context, r *v1alpha1.JobRun) (*v1alpha1.JobWorkspace, error) {
+	key, w := client.ObjectKey{Namespace: r.Namespace, Name: r.Spec.Workspace}, &v1alpha1.JobWorkspace{}
+	if err := c.objects.Cache.Get(ctx, key, w); err == nil && w.UID == convert.OwnerOf(r).UID {
+		return w, nil
+	}
+	w = &v1alpha1.JobWorkspace{}
+	return w, c.get(ctx, key, w)
+}
+
+// get reads an object from the API server itself; that it is not there makes a token useless.
 func (c *Callers) get(ctx context.Context, key client.ObjectKey, into client.Object) error {
 	if key.Name == "" {
 		return forbidden("its pod is not that of a run: label " + v1alpha1.LabelRun + " is missing")
 	}
-	err := c.live.Get(ctx, key, into)
+	err := c.objects.Live.Get(ctx, key, into)
 	if apierrors.IsNotFound(err) {
 		return forbidden(err.Error())
 	}

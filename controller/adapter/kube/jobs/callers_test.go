@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	authenticationv1 "k8s.io/api/authentication/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/serve"
@@ -19,7 +20,7 @@ func TestIdentify(t *testing.T) {
 	template, w, r, p := shop(t)
 	world := newWorld(t, template, w, r, p)
 	world.reviews["t"] = good(p.Name)
-	callers := NewCallers(world, world)
+	callers := NewCallers(world.objects(), world)
 	want := serve.Caller{
 		Workspace: "w-uid", Run: workspace.Run{UID: "r-uid", Name: "network-7"},
 		Claimant: workspace.Claimant{ID: "p-uid", Where: "node"},
@@ -66,7 +67,7 @@ func TestForbidden(t *testing.T) {
 				c.header = "Bearer t"
 			}
 			world.reviews["t"] = review
-			_, err := identify(t, NewCallers(world, world), c.header)
+			_, err := identify(t, NewCallers(world.objects(), world), c.header)
 			require.ErrorIs(t, err, serve.ErrForbidden)
 			assert.ErrorContains(t, err, c.says)
 		})
@@ -85,7 +86,7 @@ func TestStrangePods(t *testing.T) {
 			p.Labels = map[string]string{v1alpha1.LabelRun: c.run, v1alpha1.LabelRunUID: c.uid}
 			world := newWorld(t, template, w, r, p)
 			world.reviews["t"] = good(p.Name)
-			_, err := identify(t, NewCallers(world, world), "Bearer t")
+			_, err := identify(t, NewCallers(world.objects(), world), "Bearer t")
 			require.ErrorIs(t, err, serve.ErrForbidden)
 			assert.ErrorContains(t, err, c.says)
 		})
@@ -97,7 +98,7 @@ func TestIdentifyLater(t *testing.T) {
 	template, w, r, p := shop(t)
 	world := newWorld(t, template, w, r, p)
 	world.reviews["t"] = good(p.Name)
-	callers := NewCallers(world, world)
+	callers := NewCallers(Objects{Cache: newWorld(t), Live: world}, world)
 	world.fault = errors.New("down")
 	for good := range 4 { // the review, the pod, the JobRun, the JobWorkspace
 		world.good = good
@@ -108,4 +109,31 @@ func TestIdentifyLater(t *testing.T) {
 	world.good = 4
 	_, err := identify(t, callers, "Bearer t")
 	require.NoError(t, err)
+}
+
+// What the cache has of the JobRun and the JobWorkspace is not read again; what it has of earlier ones does not count.
+func TestIdentifyByTheCache(t *testing.T) {
+	template, w, r, p := shop(t)
+	want := serve.Caller{
+		Workspace: "w-uid", Run: workspace.Run{UID: "r-uid", Name: "network-7"},
+		Claimant: workspace.Claimant{ID: "p-uid", Where: "node"},
+	}
+	earlier, of := w.DeepCopy(), r.DeepCopy()
+	earlier.UID, of.UID = "earlier", "earlier-run"
+	for label, c := range map[string]struct {
+		cached, live []client.Object
+	}{
+		"Same":             {cached: []client.Object{template, w, r}, live: []client.Object{p}},
+		"Neither":          {live: []client.Object{w, r, p}},
+		"EarlierWorkspace": {cached: []client.Object{earlier, r}, live: []client.Object{w, p}},
+		"EarlierRun":       {cached: []client.Object{w, of}, live: []client.Object{r, p}},
+	} {
+		t.Run(label, func(t *testing.T) {
+			live := newWorld(t, c.live...)
+			live.reviews["t"] = good(p.Name)
+			got, err := identify(t, NewCallers(Objects{Cache: newWorld(t, c.cached...), Live: live}, live), "Bearer t")
+			require.NoError(t, err)
+			assert.Equal(t, want, got)
+		})
+	}
 }

@@ -33,6 +33,22 @@ func (r Runs) Get(ctx context.Context, uid string) (serve.Run, error) {
 	if err != nil {
 		return serve.Run{}, err
 	}
+	return toRun(o)
+}
+
+// Frozen implements serve.Runs, by the cache where that has the input.
+func (r Runs) Frozen(ctx context.Context, uid string) (serve.Run, error) {
+	var found v1alpha1.JobRunList
+	if err := r.find(ctx, uid, &found); err == nil && len(found.Items) > 0 {
+		if run, err := toRun(&found.Items[0]); err == nil {
+			return run, nil
+		}
+	}
+	return r.Get(ctx, uid)
+}
+
+// toRun returns the Run of a JobRun whose input is frozen.
+func toRun(o *v1alpha1.JobRun) (serve.Run, error) {
 	input, frozen, err := convert.ToInput(o)
 	if err == nil && !frozen {
 		err = errors.New("its input is not frozen yet")

@@ -112,3 +112,22 @@ func TestEnded(t *testing.T) {
 	r.Finalizers = []string{v1alpha1.Finalizer}
 	assert.Equal(t, []string{"r-uid"}, uidOf(r))
 }
+
+// The input of a Run is read from the cache where that has it whole, and otherwise from the API server.
+func TestFrozen(t *testing.T) {
+	_, w, r, _ := shop(t)
+	down := newWorld(t)
+	down.fault = errors.New("down")
+	got, err := Runs{Objects: Objects{Cache: newWorld(t, w, r), Live: down}}.Frozen(t.Context(), "r-uid")
+	require.NoError(t, err)
+	want, err := Runs{Objects: newWorld(t, w, r).objects()}.Get(t.Context(), "r-uid")
+	require.NoError(t, err)
+	assert.Equal(t, want, got)
+	behind := r.DeepCopy()
+	behind.State = nil
+	got, err = Runs{Objects: Objects{Cache: newWorld(t, w, behind), Live: newWorld(t, w, r)}}.Frozen(t.Context(), "r-uid")
+	require.NoError(t, err)
+	assert.Equal(t, want, got)
+	_, err = Runs{Objects: Objects{Cache: newWorld(t, w, behind), Live: down}}.Frozen(t.Context(), "r-uid")
+	require.ErrorIs(t, err, down.fault)
+}

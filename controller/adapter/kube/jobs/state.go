@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -19,18 +20,27 @@ type operation struct {
 	Value any    `json:"value"`
 }
 
-// write writes the state of an object as a whole, by one conditional write: the API server refuses it as a conflict if
-// the object has another version, or is another one with the same name. The error is serve.ErrMoved then.
+// still returns the operation that has the API server refuse a patch unless an object still has a version. That is its
+// resourceVersion, or its state as JSON, which other writes leave as it is.
+func still(version string) operation {
+	if strings.HasPrefix(version, "{") {
+		return operation{"test", "/state", json.RawMessage(version)}
+	}
+	return operation{"replace", "/metadata/resourceVersion", version}
+}
+
+// write writes the state of an object as a whole, by one conditional write: the API server refuses it if the object has
+// another version, or is another one with the same name. The error is serve.ErrMoved then.
 func write(ctx context.Context, writer client.Writer, o client.Object, kind, uid, version string, state any) error {
 	name := kind + " " + client.ObjectKeyFromObject(o).String()
 	patch, err := json.Marshal([]operation{
-		{"replace", "/metadata/uid", uid}, {"replace", "/metadata/resourceVersion", version}, {"add", "/state", state},
+		{"replace", "/metadata/uid", uid}, still(version), {"add", "/state", state},
 	})
 	if err == nil {
 		err = writer.Patch(ctx, o, client.RawPatch(types.JSONPatchType, patch))
 	}
 	switch {
-	case apierrors.IsConflict(err):
+	case apierrors.IsConflict(err), apierrors.IsInvalid(err) && strings.HasPrefix(version, "{"):
 		return fmt.Errorf("cannot write the state of %s: %w", name, serve.ErrMoved)
 	case err != nil:
 		return fmt.Errorf("cannot write the state of %s: %w", name, err)

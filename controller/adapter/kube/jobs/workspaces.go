@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -33,13 +34,20 @@ func (w Workspaces) Get(ctx context.Context, uid string) (serve.Stored, error) {
 	return w.stored(ctx, o)
 }
 
-// Recent implements serve.Workspaces, by the cache.
+// Recent implements serve.Workspaces, by the cache. The version is the state itself: the controller writes the status at
+// about the same time, which changes the resourceVersion.
 func (w Workspaces) Recent(ctx context.Context, uid string) (serve.Stored, error) {
 	var found v1alpha1.JobWorkspaceList
 	if err := w.find(ctx, uid, &found); err != nil || len(found.Items) == 0 {
 		return serve.Stored{}, missing("JobWorkspace", uid, err)
 	}
-	return w.stored(ctx, &found.Items[0])
+	s, err := w.stored(ctx, &found.Items[0])
+	if err == nil && found.Items[0].State != nil {
+		var text []byte
+		text, err = json.Marshal(found.Items[0].State)
+		s.Version = string(text)
+	}
+	return s, err
 }
 
 // stored returns a JobWorkspace with its version.

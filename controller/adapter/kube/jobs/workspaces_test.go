@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
@@ -54,6 +56,28 @@ func TestRecent(t *testing.T) {
 	require.ErrorIs(t, err, live.fault)
 	_, err = port.Recent(t.Context(), "other")
 	require.ErrorContains(t, err, "cannot read the JobWorkspace with UID other")
+}
+
+// What is made of a recent Workspace is stored although its status has changed, and refused when its state has.
+func TestSwapRecent(t *testing.T) {
+	template, w, _, _ := shop(t)
+	w.State = &v1alpha1.JobWorkspaceState{Fence: 3}
+	world := newWorld(t, template, w)
+	port := Workspaces{Objects: world.objects(), Writer: world}
+	recent, err := port.Recent(t.Context(), "w-uid")
+	require.NoError(t, err)
+	changed := w.DeepCopy()
+	changed.Status.Phase = "Ready"
+	require.NoError(t, world.Patch(t.Context(), changed, client.MergeFrom(w)))
+	next := recent.Workspace
+	next.Fence = 4
+	require.NoError(t, port.Swap(t.Context(), "w-uid", recent.Version, next))
+	world.refused = apierrors.NewGenericServerResponse(422, "patch", schema.GroupResource{}, "", "", 0, false)
+	require.ErrorIs(t, port.Swap(t.Context(), "w-uid", recent.Version, next), serve.ErrMoved, "as the API server refuses it")
+	stored, err := port.Get(t.Context(), "w-uid")
+	require.NoError(t, err)
+	assert.EqualValues(t, 4, stored.Workspace.Fence)
+	require.NotErrorIs(t, port.Swap(t.Context(), "w-uid", stored.Version, next), serve.ErrMoved, "that is not about its version")
 }
 
 // A template that is not there, or cannot be used, counts as exclusive: nothing expires then (JOBS.md J6).

@@ -139,8 +139,11 @@ func shop(t *testing.T) (*v1alpha1.JobTemplate, *v1alpha1.JobWorkspace, *v1alpha
 		Spec:       v1alpha1.JobWorkspaceSpec{Template: "tofu"},
 	}
 	r := &v1alpha1.JobRun{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "network-7", UID: "r-uid"},
-		Spec:       v1alpha1.JobRunSpec{Workspace: "network", Action: "deploy"},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "shop", Name: "network-7", UID: "r-uid",
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "orcon.tengu.io/v1alpha1", Kind: "JobWorkspace", Name: "network", UID: "w-uid"}},
+		},
+		Spec: v1alpha1.JobRunSpec{Workspace: "network", Action: "deploy"},
 	}
 	artifact := run.Artifact{Image: image, Content: "sha256:content"}
 	input := run.Input{Action: "deploy", Artifact: artifact, Contract: run.Contract, Parameters: map[string]any{"size": "3"}}

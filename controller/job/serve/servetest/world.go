@@ -142,6 +142,13 @@ func (w runs) Get(_ context.Context, uid string) (serve.Run, error) {
 	return w.runs[uid], nil
 }
 
+// Frozen implements serve.Runs, by a copy of before any cancel.
+func (w runs) Frozen(ctx context.Context, uid string) (serve.Run, error) {
+	r, err := w.Get(ctx, uid)
+	r.Cancel = false
+	return r, err
+}
+
 // Report implements serve.Runs.
 func (w runs) Report(_ context.Context, uid string, r serve.Report) error {
 	w.mutex.Lock()
