@@ -144,7 +144,7 @@ func (p *process) handler(m manager.Manager, store blob.Store, renewals serve.Re
 	mux := http.NewServeMux()
 	mux.Handle(runner.Path, (&serve.API{
 		Workspaces: workspaces, Runs: kubejobs.Runs{Objects: objects, Writer: m.GetClient()}, Renewals: renewals,
-		Callers: callers{m.GetCache(), &sync.Map{}}, Store: store, Limits: limits, Clock: time.Now,
+		Callers: callers{m.GetCache(), m.GetAPIReader(), &sync.Map{}}, Store: store, Limits: limits, Clock: time.Now,
 	}).Handler())
 	mux.Handle("/apis/", (&people.API{
 		Workspaces: workspaces, Store: store, Persons: anybody{}, Rights: anybody{}, Objects: aggregation.Objects{Reader: m.GetAPIReader()},
@@ -164,7 +164,8 @@ func (s signs) Last(ctx context.Context, run string) (controller.Sign, error) {
 
 // callers knows keepers by their tokens, and remembers those that were good, as those of pods do.
 type callers struct {
-	cache client.Reader
+	cache, live client.Reader
+
 	known *sync.Map
 }
 
@@ -179,8 +180,12 @@ func (c callers) Identify(r *http.Request) (serve.Caller, error) {
 		return serve.Caller{}, serve.ErrForbidden
 	}
 	o := &v1alpha1.JobRun{}
-	if err := c.cache.Get(r.Context(), client.ObjectKey{Namespace: parts[0], Name: parts[1]}, o); err != nil {
-		return serve.Caller{}, err
+	key := client.ObjectKey{Namespace: parts[0], Name: parts[1]}
+	if err := c.cache.Get(r.Context(), key, o); err != nil || string(o.UID) != parts[2] || len(o.OwnerReferences) == 0 {
+		o = &v1alpha1.JobRun{} // the cache is behind
+		if err := c.live.Get(r.Context(), key, o); err != nil {
+			return serve.Caller{}, err
+		}
 	}
 	if string(o.UID) != parts[2] || len(o.OwnerReferences) == 0 {
 		return serve.Caller{}, serve.ErrForbidden
