@@ -147,8 +147,9 @@ func (w *world) start() {
 	require.NoError(w.t, err)
 	began := time.Now()
 	r := &controller.Reconciler{
-		Client: m.GetClient(), Reader: m.GetAPIReader(), Executor: w.executor, Store: w.store, Signs: w.ports, Events: events.NewFakeRecorder(10_000), ClaimWait: controller.DefaultClaimWait,
-		Now: time.Now, Clock: func() time.Duration { return time.Since(began) + time.Duration(w.ahead.Load()) },
+		Client: m.GetClient(), Reader: m.GetAPIReader(), Executor: w.executor, Store: w.store, Signs: w.ports, Events: events.NewFakeRecorder(10_000),
+		ClaimWait: controller.DefaultClaimWait,
+		Now:       time.Now, Clock: func() time.Duration { return time.Since(began) + time.Duration(w.ahead.Load()) },
 		Variables: map[string]string{"VAULT_ADDR": "https://vault"},
 	}
 	approvals := &approval.Reconciler{Client: m.GetClient(), Reader: m.GetAPIReader(), Now: time.Now}

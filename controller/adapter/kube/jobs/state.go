@@ -32,15 +32,15 @@ func still(version string) operation {
 // write writes the state of an object as a whole, by one conditional write: the API server refuses it if the object has
 // another version, or is another one with the same name. The error is serve.ErrMoved then.
 func write(ctx context.Context, writer client.Writer, o client.Object, kind, uid, version string, state any) error {
-	name := kind + " " + client.ObjectKeyFromObject(o).String()
+	name, same := kind+" "+client.ObjectKeyFromObject(o).String(), still(version)
 	patch, err := json.Marshal([]operation{
-		{"replace", "/metadata/uid", uid}, still(version), {"add", "/state", state},
+		{"replace", "/metadata/uid", uid}, same, {"add", "/state", state},
 	})
 	if err == nil {
 		err = writer.Patch(ctx, o, client.RawPatch(types.JSONPatchType, patch))
 	}
 	switch {
-	case apierrors.IsConflict(err), apierrors.IsInvalid(err) && strings.HasPrefix(version, "{"):
+	case apierrors.IsConflict(err), apierrors.IsInvalid(err) && same.Op == "test":
 		return fmt.Errorf("cannot write the state of %s: %w", name, serve.ErrMoved)
 	case err != nil:
 		return fmt.Errorf("cannot write the state of %s: %w", name, err)
