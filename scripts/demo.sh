@@ -71,7 +71,7 @@ finish() {
   fi
   if [ "$code" -eq 0 ] && [ -n "$keep" ] && [ "$form" != context ]; then
     kept
-    rm -rf "$work"
+    [ "$story" = jobs ] || rm -rf "$work" # the cluster that is left up stores its states there
     exit 0
   fi
   local process
@@ -151,7 +151,7 @@ kept() {
   printf '  export PATH=%s:%s KUBECONFIG=%s\n' "$root/bin" "\$PATH" "$(cluster kubeconfig --name "$name" --file)"
   if [ "$story" = jobs ]; then
     printf '  kubectl -n %s get jobworkspaces,jobruns,pods\n' "$ns"
-    printf 'To remove it:\n  %s down --name %s\n' "$root/bin/cluster" "$name"
+    printf 'To remove it:\n  %s down --name %s; rm -rf %s\n' "$root/bin/cluster" "$name" "$work"
     return
   fi
   printf '  kubectl -n %s get relations,relatedapplications,pods\n' "$ns"
