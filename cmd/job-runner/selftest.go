@@ -72,6 +72,7 @@ func (m *machine) newTests(ctx context.Context, docker *client.Client, program s
 			return "job-runner " + version + " " + digest + ", " + engine, err
 		},
 	}
+	t.Load(ctx) // before the first call of the agent, which would report no proof
 	return t, t.engine.Clear(ctx)
 }
 

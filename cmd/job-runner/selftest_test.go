@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -15,6 +16,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/dockerjob"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/agent"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/conformance"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
 )
 
@@ -47,6 +49,12 @@ func TestSelftest(t *testing.T) {
 	assert.Equal(t, "job-runner development sha256:1310ca2c8932dbd1, engine 20.10 kernel 6.1 runtime runc", subject)
 	require.ErrorContains(t, tests.Prove(t.Context()), "cannot test this machine: ")
 	assert.Empty(t, tests.Proof().Subject)
+	text, err := json.Marshal(conformance.Proof{Subject: subject, Report: conformance.Golden()})
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "proof.json"), text, 0o600))
+	tests, err = m.newTests(t.Context(), docker, program)
+	require.NoError(t, err)
+	assert.Equal(t, subject, tests.Proof().Subject, "the first call of an agent that starts again reports it")
 	_, err = m.newTests(t.Context(), docker, filepath.Join(folder, "none"))
 	require.ErrorContains(t, err, "cannot test this machine")
 }

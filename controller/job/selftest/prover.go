@@ -21,7 +21,7 @@ type Prover struct {
 	// Subject names what carries out runs; Drive tests it.
 	Subject func(ctx context.Context) (string, error)
 	Drive   func(ctx context.Context) (conformance.Report, error)
-	// File has the last proof, so that a restart needs no other one.
+	// File has the last proof, so that a restart needs no other one: see Load.
 	File  string
 	Clock func() time.Time
 
@@ -45,9 +45,21 @@ func (p *Prover) Proof() conformance.Proof {
 	return p.proof
 }
 
+// Load takes up the stored proof if it is about this machine as it is. One that cannot be read is none.
+func (p *Prover) Load(ctx context.Context) {
+	var proof conformance.Proof
+	text, err := os.ReadFile(filepath.Clean(p.File))
+	if err == nil {
+		err = json.Unmarshal(text, &proof)
+	}
+	if subject, unknown := p.Subject(ctx); err != nil || unknown != nil || proof.Subject != subject {
+		return
+	}
+	p.note(proof, time.Time{})
+}
+
 // Run tests the machine when that is due, until the context ends.
 func (p *Prover) Run(ctx context.Context) {
-	p.note(p.load(), time.Time{})
 	for ctx.Err() == nil {
 		pause := every
 		if err := p.Prove(ctx); err != nil && ctx.Err() == nil {
@@ -102,15 +114,6 @@ func (p *Prover) note(proof conformance.Proof, at time.Time) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	p.proof, p.tested = proof, at
-}
-
-// load reads the stored proof. One that cannot be read is none.
-func (p *Prover) load() (proof conformance.Proof) {
-	text, err := os.ReadFile(filepath.Clean(p.File))
-	if err != nil || json.Unmarshal(text, &proof) != nil {
-		return conformance.Proof{}
-	}
-	return proof
 }
 
 func (p *Prover) store(proof conformance.Proof) error {

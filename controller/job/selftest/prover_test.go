@@ -63,21 +63,26 @@ func TestProve(t *testing.T) {
 	assert.Empty(t, m.Proof().Differences())
 }
 
-// What was proved outlives the agent; a file that cannot be read is no proof.
+// What was proved outlives the agent; a file that cannot be read is no proof, and neither is one about another subject.
 func TestProofIsKept(t *testing.T) {
 	m := newTested(t)
 	require.NoError(t, m.Prove(t.Context()))
-	next := newTested(t)
-	next.File = m.File
-	ended, end := context.WithCancel(t.Context())
-	end()
-	next.Run(ended)
+	again := func(change func(*tested)) *tested {
+		next := newTested(t)
+		next.File = m.File
+		change(next)
+		next.Load(t.Context())
+		return next
+	}
+	next := again(func(*tested) {})
 	assert.Equal(t, m.Proof(), next.Proof())
 	require.NoError(t, next.Prove(t.Context()))
 	assert.Zero(t, next.driven)
+	assert.Zero(t, again(func(next *tested) { next.subject = "b" }).Proof())
+	assert.Zero(t, again(func(next *tested) { next.failure = assert.AnError }).Proof())
 	require.NoError(t, os.WriteFile(m.File, []byte("{"), 0o600))
-	next.Run(ended)
-	assert.Zero(t, next.Proof())
+	assert.Zero(t, again(func(*tested) {}).Proof())
+	next = newTested(t)
 	next.File = filepath.Join(m.File, "below")
 	require.ErrorContains(t, next.Prove(t.Context()), "cannot store what this machine has proved")
 }

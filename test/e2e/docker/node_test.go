@@ -165,8 +165,8 @@ func (f *field) proves() {
 	f.socket = docker.Socket()
 	f.startAgent()
 	require.NoError(t, within(t, func() bool {
-		return f.value("runnode/"+lab, "{.status.conformance.differences}") == "" &&
-			strings.Contains(f.value("runnode/"+lab, "{.status.conformance.subject}"), "engine ")
+		found := f.value("runnode/"+lab, "{.status.conformance.subject}: {.status.conformance.differences}")
+		return strings.Contains(found, "engine ") && strings.HasSuffix(found, ": ")
 	}))
 	f.orcon("job", "node", "approve", lab, "--accept", "", "--yes")
 	f.becomes("runnode/"+lab, "Ready")
