@@ -155,7 +155,7 @@ type signs struct{ jobs.Renewals }
 // Last implements job.Signs.
 func (s signs) Last(ctx context.Context, run string) (job.Sign, error) {
 	last, err := s.Renewals.Last(ctx, run)
-	return job.Sign{Fence: last.Fence, Number: last.Number, Waits: last.Waits}, err
+	return job.Sign{Fence: last.Fence, Number: last.Number, Delay: last.Delay}, err
 }
 
 // certificate returns what gives the jobs API its certificate.

@@ -34,6 +34,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/serve"
+	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/job"
 )
 
 // apiServer answers what the controller reads before it starts: the version, Orcon's kinds if they are defined, and its own
@@ -194,10 +195,10 @@ func TestSigns(t *testing.T) {
 	got, err := s.Last(t.Context(), "r")
 	require.NoError(t, err)
 	assert.Equal(t, job.Sign{}, got)
-	require.NoError(t, s.Renewed(t.Context(), serve.Renewal{Run: "r", Fence: 3, Number: 9, At: time.Unix(1, 0), Waits: "the disk is full"}))
+	require.NoError(t, s.Renewed(t.Context(), serve.Renewal{Run: "r", Fence: 3, Number: 9, At: time.Unix(1, 0), Delay: domain.Delay{Why: "the disk is full"}}))
 	got, err = s.Last(t.Context(), "r")
 	require.NoError(t, err)
-	assert.Equal(t, job.Sign{Fence: 3, Number: 9, Waits: "the disk is full"}, got)
+	assert.Equal(t, job.Sign{Fence: 3, Number: 9, Delay: domain.Delay{Why: "the disk is full"}}, got)
 }
 
 // What is done again and again goes on after an error, on the leader alone, until the end.

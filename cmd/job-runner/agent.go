@@ -21,6 +21,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/agent"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/executor"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/node"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/retry"
@@ -200,7 +201,7 @@ func (m *machine) keep(ctx context.Context, a executor.Attempt, f dockerjob.Moun
 func (m *machine) hold(ctx context.Context, k *keeping, fence int64) {
 	for ctx.Err() == nil {
 		// An error is that of the delivery too.
-		_, _ = k.client.Renew(ctx, keeper.Holder{Claimant: k.Claimant, Fence: fence}, "its node has kept it, and sends it")
+		_, _ = k.client.Renew(ctx, keeper.Holder{Claimant: k.Claimant, Fence: fence}, job.Delay{Why: "its node has kept it, and sends it"})
 		select {
 		case <-ctx.Done():
 		case <-time.After(m.renew):

@@ -45,7 +45,7 @@ func (l holding) attend(ctx context.Context) error {
 	}
 	sight, err := l.Executor.Look(ctx, l.attempt(lock.Run, lock.Attempt))
 	if err != nil {
-		l.fail(fmt.Errorf("cannot look at attempt %d of %s: %w", lock.Attempt, lock.Run, err))
+		l.obstruct(e, fmt.Errorf("cannot look at attempt %d of %s: %w", lock.Attempt, lock.Run, err))
 		if lock.Claimant.ID == "" {
 			return nil
 		}
@@ -81,7 +81,7 @@ func (l holding) begin(ctx context.Context, e *execution, sight executor.Sight) 
 	lock := l.w.Lock
 	claimed, err := evidence.Claimant(ctx, l.Store, string(l.o.UID), lock.Fence)
 	if err != nil {
-		l.fail(fmt.Errorf("cannot read who claims fence %d: %w", lock.Fence, err))
+		l.obstruct(e, fmt.Errorf("cannot read who claims fence %d: %w", lock.Fence, err))
 		return nil
 	}
 	switch {
@@ -100,8 +100,25 @@ func (l holding) begin(ctx context.Context, e *execution, sight executor.Sight) 
 		return l.replace(ctx, e)
 	case !sight.Made:
 		l.start(ctx, e)
+	case sight.Where != "" && !l.fresh():
+		_, err := l.sign(ctx)
+		l.fail(err)
 	}
 	return nil
+}
+
+// sign returns the last renewal of the holder, and notes what its keeper has to try again.
+func (l holding) sign(ctx context.Context) (Sign, error) {
+	lock := l.w.Lock
+	sign, err := l.Signs.Last(ctx, lock.Run.UID)
+	if err != nil {
+		return Sign{}, fmt.Errorf("cannot read the renewals of %s: %w", lock.Run, err)
+	}
+	claimed := lock.Claimant.ID != ""
+	if e := l.find(lock.Run); e != nil && sign.Fence == lock.Fence && claimed == (sign.Number > 0) {
+		e.delay = sign.Delay
+	}
+	return sign, nil
 }
 
 // fresh reports that the attempt of the lock was begun a moment ago and is not claimed. A keeper often claims at once, and then
@@ -177,10 +194,16 @@ func (l holding) start(ctx context.Context, e *execution) {
 		})
 	}
 	if err != nil {
-		err = fmt.Errorf("cannot start attempt %d: %w", lock.Attempt, err)
-		e.pod.Obstacle = err.Error()
-		l.fail(err)
+		l.obstruct(e, fmt.Errorf("cannot start attempt %d: %w", lock.Attempt, err))
 	}
+}
+
+// obstruct notes why the attempt of a Run does not start; nil for a Run that is gone.
+func (l holding) obstruct(e *execution, err error) {
+	if e != nil {
+		e.pod.Obstacle = err.Error()
+	}
+	l.fail(err)
 }
 
 // vanished reports whether a claimed attempt has ended. What made it may not see it yet, or no longer: only one that is
@@ -197,17 +220,14 @@ func (l holding) vanished(sight executor.Sight) bool {
 // is known of the time before.
 func (l holding) silence(ctx context.Context) (time.Duration, error) {
 	lock, now, m := l.w.Lock, l.Clock(), l.memory
-	sign, err := l.Signs.Last(ctx, lock.Run.UID)
+	sign, err := l.sign(ctx)
 	if err != nil || !m.watch.Follows(lock.Fence, lock.Claimant.ID) {
 		m.watch = job.NewWatch(lock.Fence, lock.Claimant.ID, now)
 	}
 	if err != nil {
-		return 0, fmt.Errorf("cannot read the renewals of %s: %w", lock.Run, err)
+		return 0, err
 	}
 	m.watch = m.watch.Receive(sign.Fence, sign.Number, now)
-	if e := l.find(lock.Run); e != nil && sign.Fence == lock.Fence {
-		e.waits = sign.Waits
-	}
 	return m.watch.Silence(now), nil
 }
 

@@ -17,6 +17,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/evidence"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/executor"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
 )
@@ -51,8 +52,8 @@ type execution struct {
 	// decided is its status, if that does not follow from the Workspace.
 	decided run.Status
 	pod     run.Pod
-	// waits is why its state is not stored yet although its process has ended; "" for no reason.
-	waits string
+	// delay is what its keeper has to try again.
+	delay job.Delay
 	// drains reports that the rest of its output is not yet stored.
 	drains bool
 	// written reports that this look has written it, so that the API server had no other version.
@@ -167,7 +168,7 @@ func (l *look) status(e *execution) run.Status {
 	}
 	return run.Derive(run.Facts{
 		Run: convert.ToRun(e.JobRun), Published: e.published, Cancelled: convert.Cancelled(e.JobRun), TimedOut: convert.TimedOut(e.JobRun),
-		Pod: e.pod, Problem: e.problem(l.w.Lock.Fence), Waits: e.waits, Extent: l.memory.extent, Obstacle: l.obstacle,
+		Pod: e.pod, Problem: e.problem(l.w.Lock.Fence), Delay: e.delay, Extent: l.memory.extent, Obstacle: l.obstacle,
 	}, l.w)
 }
 

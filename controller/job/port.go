@@ -1,6 +1,10 @@
 package job
 
-import "context"
+import (
+	"context"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
+)
 
 // Signs finds the signs of life of claimants.
 type Signs interface {
@@ -11,6 +15,6 @@ type Signs interface {
 // Sign is one renewal. Only a higher number of the same fence proves life.
 type Sign struct {
 	Fence, Number int64
-	// Waits tells why the state of a process that has ended is not stored yet; "" for no reason.
-	Waits string
+	// Delay is what its keeper has to try again. One whose claim has failed has number 0.
+	Delay job.Delay
 }

@@ -133,12 +133,38 @@ func TestUnreadableSigns(t *testing.T) {
 // A Run shows why its state is not stored yet, as its keeper reports it, and no longer than that.
 func TestUnstored(t *testing.T) {
 	w, r := started(t, true)
-	w.signs[w.current().attempt.UID] = Sign{Fence: 1, Number: 1, Waits: "cannot store the state: no space left on device"}
+	w.signs[w.current().attempt.UID] = Sign{Fence: 1, Number: 1, Delay: job.Delay{Why: "cannot store the state: no space left on device"}}
 	w.pass(r, 0)
 	assert.Contains(t, w.of("one"), "Reconciling Capturing: its process has ended, and its state waits to be stored: cannot store")
 	w.signs[w.current().attempt.UID] = Sign{Fence: 1, Number: 2}
 	w.pass(r, 0)
 	assert.Contains(t, w.of("one"), "Reconciling Running")
+	w.signs[w.current().attempt.UID] = Sign{Fence: 1, Number: 3, Delay: job.Delay{Stage: job.Preparing, Why: "cannot fetch the state: refused"}}
+	w.pass(r, 0)
+	assert.Contains(t, w.of("one"), "Stalled CannotStart: its program has not started: cannot fetch the state: refused")
+}
+
+// A Run shows why its keeper cannot claim it, until it is claimed; what an earlier attempt could not do is not its own.
+func TestUnclaimed(t *testing.T) {
+	w, r := started(t, false)
+	run := w.current().attempt.UID
+	w.signs[run] = Sign{Fence: 1, Delay: job.Delay{Stage: job.Preparing, Why: "cannot claim the run: no space left on device"}}
+	w.pass(r, 0)
+	assert.NotContains(t, w.of("one"), "no space", "its pod has no node")
+	w.current().Where, w.current().Progress = "node", "its keeper has not claimed it yet"
+	w.pass(r, 0)
+	assert.Contains(t, w.of("one"), "Stalled CannotStart: its program has not started: cannot claim the run: no space left on device: its keeper tries again")
+	w.signs[run] = Sign{Fence: 7, Delay: w.signs[run].Delay}
+	w.pass(r, 0)
+	assert.Contains(t, w.of("one"), "Reconciling PodPending: its keeper has not claimed it yet")
+	w.signs[run] = Sign{Fence: 1, Delay: w.signs[run].Delay}
+	w.deaf = errors.New("leases: forbidden")
+	_, err := r.Reconcile(t.Context(), request())
+	require.ErrorContains(t, err, "cannot read the renewals of Run one: leases: forbidden")
+	w.deaf = nil
+	w.claim()
+	w.pass(r, 0)
+	assert.Contains(t, w.of("one"), "Reconciling Running: it runs on", "before its first renewal")
 }
 
 // Nothing that the store would have to know is decided while it does not answer: no attempt is replaced or withdrawn
@@ -153,6 +179,7 @@ func TestStoreAway(t *testing.T) {
 		_, err := r.Reconcile(t.Context(), request())
 		require.ErrorContains(t, err, "cannot read who claims fence 1: connection refused")
 	}
+	assert.Contains(t, w.of("one"), "Stalled CannotStart: cannot read who claims fence 1: connection refused")
 	assert.Equal(t, int32(1), w.workspace().State.Lock.Attempt)
 	w.broken = nil
 	w.pass(r, 0)

@@ -250,7 +250,7 @@ func (p pods) Start(_ context.Context, a executor.Attempt) error {
 		return err
 	}
 	if p.pods[a.Name] == nil {
-		p.pods[a.Name] = &pod{executor.Sight{Pod: run.Pod{Made: true}}, a}
+		p.pods[a.Name] = &pod{executor.Sight{Pod: run.Pod{Made: true, Progress: "its pod waits for a node"}}, a}
 	}
 	return nil
 }

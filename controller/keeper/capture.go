@@ -77,7 +77,7 @@ func (c *captures) checkpoint(ctx context.Context) error {
 		return nil
 	}
 	var stored State
-	err = c.run.repeat(ctx, "store a checkpoint", func() (err error) {
+	err = c.run.persist(ctx, "store a checkpoint", func() (err error) {
 		stored, err = c.run.upload(ctx, a)
 		return err
 	})
@@ -85,7 +85,7 @@ func (c *captures) checkpoint(ctx context.Context) error {
 		return err
 	}
 	p := Checkpoint{Sequence: c.next(), State: stored, Torn: a.Torn}
-	err = c.run.repeat(ctx, "record a checkpoint", func() error { return c.run.Ledger.Checkpoint(ctx, c.run.holder, p) })
+	err = c.run.persist(ctx, "record a checkpoint", func() error { return c.run.Ledger.Checkpoint(ctx, c.run.holder, p) })
 	if final(err) {
 		c.run.stop(err.Error())
 	}
@@ -131,12 +131,11 @@ func (c *captures) final(ctx context.Context, process exchange.Ended) End {
 	if e.Outcome == job.Unchanged {
 		return e
 	}
-	const what = "store the state"
-	err = r.repeat(ctx, what, r.delay.of(what, func() error {
+	err = r.persist(ctx, "store the state", func() error {
 		stored, err := r.upload(ctx, a)
 		e.State = &stored
 		return err
-	}))
+	})
 	if err != nil {
 		return End{Outcome: job.Failed, Base: e.Base, Process: process, Message: err.Error()}
 	}
@@ -294,7 +293,7 @@ func (r *run) fetch(ctx context.Context, s State, folder string) error {
 
 // download writes a stored blob into a file, until it is there whole. One that is not stored is given up.
 func (r *run) download(ctx context.Context, what string, file *os.File, get func() (io.ReadCloser, error)) error {
-	return r.repeat(ctx, what, func() error {
+	return r.persist(ctx, what, func() error {
 		if reason := r.reason(); reason != "" {
 			return fmt.Errorf("%w: %s", errGivenUp, reason)
 		}

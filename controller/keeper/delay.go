@@ -1,28 +1,38 @@
 package keeper
 
 import (
+	"context"
 	"fmt"
 	"sync"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/exchange"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
 )
 
-// delay is why the state of a template that has ended is not stored yet, for renewals.
+// delay is what a run has to try again, for renewals.
 type delay struct {
 	mutex sync.Mutex
-	why   string
+	now   job.Delay
 }
 
-// of returns a call that notes why it fails, until it succeeds.
-func (d *delay) of(what string, call func() error) func() error {
-	return func() error {
-		err := call()
-		d.mutex.Lock()
-		defer d.mutex.Unlock()
-		if d.why = ""; err != nil {
-			d.why = fmt.Sprintf("cannot %s: %v", what, err)
-		}
-		return err
+// enter notes that a run has come to another stage, where nothing has failed yet.
+func (d *delay) enter(s job.Stage) {
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	if d.now.Stage != s {
+		d.now = job.Delay{Stage: s}
+	}
+}
+
+// note notes how a call has ended that began at a stage.
+func (d *delay) note(s job.Stage, what string, err error) {
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	if d.now.Stage != s {
+		return
+	}
+	if d.now.Why = ""; err != nil {
+		d.now.Why = fmt.Sprintf("cannot %s: %v", what, err)
 	}
 }
 
@@ -30,12 +40,24 @@ func (d *delay) of(what string, call func() error) func() error {
 func (d *delay) hold(h exchange.Failed) {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
-	d.why = fmt.Sprintf("it failed with exit code %d, and its container is held for %s: a cancel ends that", h.Code, h.Hold)
+	d.now = job.Delay{
+		Stage: job.Concluding, Why: fmt.Sprintf("it failed with exit code %d, and its container is held for %s: a cancel ends that", h.Code, h.Hold),
+	}
 }
 
-// reason returns the reason; "" for none.
-func (d *delay) reason() string {
+// reason returns what has to be tried again.
+func (d *delay) reason() job.Delay {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
-	return d.why
+	return d.now
+}
+
+// persist does a call as repeat does. Renewals tell why it fails, as long as the run is at the same stage.
+func (r *run) persist(ctx context.Context, what string, call func() error) error {
+	stage := r.delay.reason().Stage
+	return r.repeat(ctx, what, func() error {
+		err := call()
+		r.delay.note(stage, what, err)
+		return err
+	})
 }

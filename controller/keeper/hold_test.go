@@ -20,7 +20,7 @@ func TestHold(t *testing.T) {
 	m := &model{next: hold()}
 	code, err := b.run(t, m, store, func(*child, func()) {
 		until(t, "it shows that it is held", func() bool {
-			return look(m, func() string { return m.waits }) == "it failed with exit code 3, and its container is held for 1h0m0s: a cancel ends that"
+			return look(m, func() string { return m.delay.Why }) == "it failed with exit code 3, and its container is held for 1h0m0s: a cancel ends that"
 		})
 		assert.Empty(t, look(m, func() int { return len(m.ends) }))
 		assert.NoError(t, os.WriteFile(filepath.Join(b.path("state"), "mended"), nil, 0o600))

@@ -25,9 +25,8 @@ var (
 type Ledger interface {
 	// Claim records who starts the run, before it is started.
 	Claim(ctx context.Context, c Claimant) (Hold, error)
-	// Renew proves that the holder lives. Waits tells why the state of a template that has ended is not stored yet; "" for
-	// no reason.
-	Renew(ctx context.Context, h Holder, waits string) (Renewal, error)
+	// Renew proves that the holder lives, and tells what it has to try again.
+	Renew(ctx context.Context, h Holder, d job.Delay) (Renewal, error)
 	// Checkpoint records a state that is stored, but no generation.
 	Checkpoint(ctx context.Context, h Holder, c Checkpoint) error
 	// End records what became of the state, and releases the hold.

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
 )
 
 // model is a ledger of one workspace, small and correct: every write needs the holder, its fence and its base.
@@ -26,8 +27,8 @@ type model struct {
 	base        int64
 	checkpoints []keeper.Checkpoint
 	renewals    int
-	// waits is what the last renewal waited for.
-	waits     string
+	// delay is that of the last renewal.
+	delay     job.Delay
 	cancelled bool
 	ends      []keeper.End
 	late      []keeper.End
@@ -71,7 +72,7 @@ func (m *model) check(h keeper.Holder) error {
 	return nil
 }
 
-func (m *model) Renew(_ context.Context, h keeper.Holder, waits string) (keeper.Renewal, error) {
+func (m *model) Renew(_ context.Context, h keeper.Holder, d job.Delay) (keeper.Renewal, error) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
 	if err := m.check(h); err != nil {
@@ -81,7 +82,7 @@ func (m *model) Renew(_ context.Context, h keeper.Holder, waits string) (keeper.
 		return keeper.Renewal{}, errLost
 	}
 	m.renewals++
-	m.waits = waits
+	m.delay = d
 	return keeper.Renewal{Cancel: m.cancelled}, nil
 }
 
@@ -145,7 +146,7 @@ func (r *remote) Claim(c Call, hold *keeper.Hold) (err error) {
 }
 
 func (r *remote) Renew(c Call, renewal *keeper.Renewal) (err error) {
-	*renewal, err = r.m.Renew(context.Background(), c.Holder, "")
+	*renewal, err = r.m.Renew(context.Background(), c.Holder, job.Delay{})
 	return err
 }
 
@@ -202,7 +203,7 @@ func (c client) Claim(ctx context.Context, claimant keeper.Claimant) (hold keepe
 	return hold, err
 }
 
-func (c client) Renew(ctx context.Context, h keeper.Holder, _ string) (renewal keeper.Renewal, err error) {
+func (c client) Renew(ctx context.Context, h keeper.Holder, _ job.Delay) (renewal keeper.Renewal, err error) {
 	err = c.call(ctx, "Renew", Call{Holder: h}, &renewal)
 	return renewal, err
 }

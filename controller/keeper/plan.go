@@ -64,11 +64,10 @@ func (p planning) store(ctx context.Context) (*State, error) {
 		return nil, errTornPlan
 	}
 	var stored State
-	const what = "store the plan"
-	err = p.repeat(ctx, what, p.delay.of(what, func() (err error) {
+	err = p.persist(ctx, "store the plan", func() (err error) {
 		stored, err = p.upload(ctx, a)
 		return err
-	}))
+	})
 	if err != nil {
 		return nil, fmt.Errorf("cannot keep the plan: %w", err)
 	}

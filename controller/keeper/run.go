@@ -43,6 +43,7 @@ type run struct {
 func newRun(k *Keeper, m memory) *run {
 	hold := m.Hold
 	r := &run{Keeper: k, hold: hold, holder: Holder{k.Claimant, hold.Fence}, acknowledged: m.Acknowledged}
+	r.delay.enter(job.Preparing)
 	r.captures = captures{run: r, sequence: hold.Sequence, last: r.base()}
 	return r
 }
@@ -140,7 +141,7 @@ func (r *run) prepare(ctx context.Context) error {
 		return err
 	}
 	files := logFiles{r.Blobs, logs.Attempt{Workspace: r.hold.Workspace, Fence: r.hold.LogsFence}, r.Settings.Logs}
-	err := r.repeat(ctx, "restore the log files", func() error {
+	err := r.persist(ctx, "restore the log files", func() error {
 		if reason := r.reason(); reason != "" {
 			return fmt.Errorf("%w: %s", errGivenUp, reason)
 		}
@@ -225,6 +226,7 @@ func (r *run) follow(ctx context.Context, prepared bool) (exchange.Ended, error)
 	if err != nil {
 		return exchange.Ended{}, err
 	}
+	r.delay.enter(job.Carrying)
 	terminate := r.Terminate
 	hurried := false
 	for {
@@ -248,6 +250,7 @@ func (r *run) follow(ctx context.Context, prepared bool) (exchange.Ended, error)
 			return exchange.Ended{}, err
 		}
 		if ended != nil {
+			r.delay.enter(job.Concluding)
 			return *ended, nil
 		}
 	}
@@ -301,8 +304,7 @@ func (r *run) conclude(ctx context.Context, process exchange.Ended) error {
 
 // end records the end until it is recorded, and lets the shim exit.
 func (r *run) end(ctx context.Context, e End) error {
-	const what = "record the end"
-	err := r.repeat(ctx, what, r.delay.of(what, func() error { return r.Ledger.End(ctx, r.holder, e) }))
+	err := r.persist(ctx, "record the end", func() error { return r.Ledger.End(ctx, r.holder, e) })
 	if err != nil && !final(err) {
 		return fmt.Errorf("cannot record the end of the run: %w", err)
 	}

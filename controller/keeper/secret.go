@@ -25,7 +25,7 @@ func (l leasing) lease(ctx context.Context) error {
 		return nil
 	}
 	var values map[string][]byte
-	err := l.repeat(ctx, "fetch the secrets", func() (err error) {
+	err := l.persist(ctx, "fetch the secrets", func() (err error) {
 		if reason := l.reason(); reason != "" {
 			return fmt.Errorf("%w: %s", errGivenUp, reason)
 		}

@@ -140,7 +140,7 @@ func (m *Machine) Look(_ context.Context, n executor.Name) (executor.Sight, erro
 		return executor.Sight{}, err
 	}
 	return executor.Sight{
-		Pod: run.Pod{Made: true, Stopped: ended != nil, Where: where()}, Claimant: claimant(n), Over: over,
+		Pod: run.Pod{Made: true, Progress: "its keeper has not claimed it yet", Stopped: ended != nil, Where: where()}, Claimant: claimant(n), Over: over,
 	}, nil
 }
 

@@ -113,13 +113,13 @@ func TestRun(t *testing.T) {
 	}, h)
 	holder := keeper.Holder{Claimant: keeper.Claimant{Run: "r", Attempt: 1, Place: "p"}, Fence: 1}
 	for range 2 {
-		_, err = c.Renew(ctx, holder, "it waits")
+		_, err = c.Renew(ctx, holder, job.Delay{Stage: job.Preparing, Why: "it waits"})
 		require.NoError(t, err)
 	}
 	renewals := b.Renewals("r")
 	require.Len(t, renewals, 2)
 	assert.Greater(t, renewals[1].Number, renewals[0].Number, "each proves life")
-	assert.Equal(t, "it waits", renewals[1].Waits)
+	assert.Equal(t, job.Delay{Stage: job.Preparing, Why: "it waits"}, renewals[1].Delay)
 	s := archive(1, "state")
 	require.NoError(t, c.Put(ctx, s.Blob, strings.NewReader("state")))
 	require.NoError(t, c.Checkpoint(ctx, holder, keeper.Checkpoint{Sequence: 1, State: s, Torn: true}))
@@ -153,7 +153,7 @@ func TestErrors(t *testing.T) {
 	require.NoError(t, err)
 	_, err = q.Claim(ctx, keeper.Claimant{Run: "r", Attempt: 1, Place: "q"})
 	require.ErrorIs(t, err, keeper.ErrConflict, "two claimants: the first one has it")
-	_, err = p.Renew(ctx, keeper.Holder{Fence: 7}, "")
+	_, err = p.Renew(ctx, keeper.Holder{Fence: 7}, job.Delay{})
 	require.ErrorIs(t, err, keeper.ErrStale)
 	key := archive(1, "x").Blob
 	_, err = p.Get(ctx, key)
@@ -162,13 +162,13 @@ func TestErrors(t *testing.T) {
 	require.ErrorIs(t, p.Put(ctx, key, strings.NewReader("y")), keeper.ErrRefused)
 	require.ErrorIs(t, p.Put(ctx, archive(1, "large").Blob, strings.NewReader(strings.Repeat("x", 1<<20+1))), keeper.ErrRefused)
 	require.NoError(t, os.WriteFile(p.TokenFile, []byte("expired"), 0o600))
-	_, err = p.Renew(ctx, keeper.Holder{Fence: 1}, "")
+	_, err = p.Renew(ctx, keeper.Holder{Fence: 1}, job.Delay{})
 	require.ErrorContains(t, err, "the token is not good")
 	for _, final := range []error{keeper.ErrStale, keeper.ErrConflict, keeper.ErrRefused} {
 		require.NotErrorIs(t, err, final, "the kubelet writes another token")
 	}
 	require.NoError(t, os.WriteFile(p.TokenFile, []byte("p"), 0o600))
-	_, err = p.Renew(ctx, keeper.Holder{Fence: 1}, "")
+	_, err = p.Renew(ctx, keeper.Holder{Fence: 1}, job.Delay{})
 	require.NoError(t, err, "and it is read for each call")
 }
 

@@ -38,9 +38,9 @@ func storedOf(workspace string, s *runner.State) *keeper.State {
 func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
 
 // Renew implements keeper.Ledger.
-func (c *Client) Renew(ctx context.Context, h keeper.Holder, waits string) (keeper.Renewal, error) {
+func (c *Client) Renew(ctx context.Context, h keeper.Holder, d job.Delay) (keeper.Renewal, error) {
 	var answer runner.Renewal
-	err := c.call(ctx, "renew", runner.Renew{Fence: h.Fence, Number: c.Clock().Nanoseconds(), Waits: waits}, &answer)
+	err := c.call(ctx, "renew", runner.Renew{Fence: h.Fence, Number: c.Clock().Nanoseconds(), Waits: d.Why, Stage: string(d.Stage)}, &answer)
 	return keeper.Renewal{Cancel: answer.Cancel}, err
 }
 

@@ -32,7 +32,7 @@ func messages(c *jobsapi.Client, run, pod string, fence, base int64) []func() er
 	name := func(n int) string { return fmt.Sprint(run, pod, n) }
 	all := []func() error{
 		func() error { _, err := c.Claim(ctx, claimant); return err },
-		func() error { _, err := c.Renew(ctx, holder, ""); return err },
+		func() error { _, err := c.Renew(ctx, holder, job.Delay{}); return err },
 	}
 	for n := 1; n <= 3; n++ {
 		s := archive(fence, name(n))

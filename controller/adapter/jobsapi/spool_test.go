@@ -22,6 +22,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/runner"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/chunk"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
 )
 
 // far is a controller that may be out of reach, and opens what was sealed to it.
@@ -116,7 +117,7 @@ func TestSpool(t *testing.T) {
 	f, address := newFar(t)
 	folder := filepath.Join(t.TempDir(), "spool")
 	a := newAttempt(f, address, folder)
-	_, err := a.Renew(t.Context(), held, "")
+	_, err := a.Renew(t.Context(), held, job.Delay{})
 	require.NoError(t, err)
 	f.set(true, 0)
 	a.now += time.Minute - 1
@@ -126,7 +127,7 @@ func TestSpool(t *testing.T) {
 	for _, err := range a.leave(t) {
 		require.NoError(t, err)
 	}
-	_, err = a.Renew(t.Context(), held, "")
+	_, err = a.Renew(t.Context(), held, job.Delay{})
 	require.Error(t, err, "a renewal is not kept")
 	files, err := os.ReadDir(folder)
 	require.NoError(t, err)
@@ -203,7 +204,7 @@ func TestSpoolRefused(t *testing.T) {
 		f, address := newFar(t)
 		a := newAttempt(f, address, filepath.Join(t.TempDir(), "spool"))
 		f.set(true, 0)
-		_, err := a.Renew(t.Context(), held, "")
+		_, err := a.Renew(t.Context(), held, job.Delay{})
 		require.Error(t, err)
 		a.now += time.Minute
 		require.NoError(t, errors.Join(a.leave(t)...))
@@ -224,7 +225,7 @@ func TestSpoolStopped(t *testing.T) {
 	ended := false
 	a.Stopped = func() bool { return ended }
 	renew := func(ctx context.Context) error {
-		_, err := a.Renew(ctx, held, "")
+		_, err := a.Renew(ctx, held, job.Delay{})
 		return err
 	}
 	put := func() error {

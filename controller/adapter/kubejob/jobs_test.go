@@ -88,7 +88,7 @@ func TestStartAndRemove(t *testing.T) {
 	assert.Equal(t, "CERTIFICATES", job.Spec.Template.Annotations[annotationTrust])
 	s, err := b.Look(t.Context(), attempt().Name)
 	require.NoError(t, err)
-	assert.Equal(t, executor.Sight{Pod: run.Pod{Made: true}}, s)
+	assert.Equal(t, executor.Sight{Pod: run.Pod{Made: true, Progress: noPod}}, s)
 
 	for range 2 {
 		require.NoError(t, b.Remove(t.Context(), attempt().Name))
@@ -183,7 +183,7 @@ func TestLookShowsRefusedPods(t *testing.T) {
 	}
 	s, err := b.Look(t.Context(), attempt().Name)
 	require.NoError(t, err)
-	assert.Equal(t, executor.Sight{Pod: run.Pod{Made: true, Obstacle: "FailedCreate: exceeded quota: pods"}}, s)
+	assert.Equal(t, executor.Sight{Pod: run.Pod{Made: true, Progress: noPod, Obstacle: "FailedCreate: exceeded quota: pods"}}, s)
 }
 
 // What cannot be read is no sight: the controller neither starts nor gives up anything by it.

@@ -19,7 +19,7 @@ func see(job *batchv1.Job, pods []corev1.Pod, refusal string) executor.Sight {
 		return executor.Sight{}
 	}
 	s := executor.Sight{Over: over(job, pods)}
-	s.Made = true
+	s.Made, s.Progress = true, "its Job has not made a pod yet"
 	if job != nil && len(pods) == 0 && !s.Over {
 		s.Obstacle = cmp.Or(refusal, suspended(job))
 	}
@@ -27,12 +27,24 @@ func see(job *batchv1.Job, pods []corev1.Pod, refusal string) executor.Sight {
 	if p == nil {
 		return s
 	}
-	s.Claimant, s.Where = string(p.UID), p.Spec.NodeName
+	s.Claimant, s.Where, s.Progress = string(p.UID), p.Spec.NodeName, progress(p)
 	s.Obstacle = cmp.Or(obstacle(p), refusal)
 	if end := ended(p); end != nil {
 		s.Stopped, s.OutOfMemory = !s.Over, end.Reason == reasonOutOfMemory
 	}
 	return s
+}
+
+// progress tells how far a pod has started. Its keeper claims the run as soon as it runs.
+func progress(p *corev1.Pod) string {
+	runs := func(c corev1.ContainerStatus) bool { return c.Name == containerKeeper && c.State.Running != nil }
+	switch {
+	case p.Spec.NodeName == "":
+		return "its pod waits for a node"
+	case slices.ContainsFunc(p.Status.InitContainerStatuses, runs):
+		return fmt.Sprintf("its keeper has not claimed it yet: if that lasts, `kubectl logs -n %s %s -c %s` tells why", p.Namespace, p.Name, containerKeeper)
+	}
+	return "its pod starts on node " + p.Spec.NodeName
 }
 
 // over reports that neither process nor keeper exists, and that none will come: the Job makes no further pod, or is

@@ -1,6 +1,7 @@
 package kubejob
 
 import (
+	"cmp"
 	"testing"
 	"time"
 
@@ -18,7 +19,7 @@ import (
 func made(name string, phase corev1.PodPhase, status corev1.PodStatus) corev1.Pod {
 	status.Phase = phase
 	return corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{UID: "pod-x", Name: name, CreationTimestamp: metav1.NewTime(time.Unix(int64(len(name)), 0))},
+		ObjectMeta: metav1.ObjectMeta{UID: "pod-x", Namespace: "shop", Name: name, CreationTimestamp: metav1.NewTime(time.Unix(int64(len(name)), 0))},
 		Spec:       corev1.PodSpec{NodeName: "node"}, Status: status,
 	}
 }
@@ -35,6 +36,9 @@ func exited(container string, code int32, reason string) corev1.ContainerStatus 
 	}}
 }
 
+// noPod is the progress of a Job that has no pod.
+const noPod = "its Job has not made a pod yet"
+
 // JOBS.md J9 and J10: what counts as an obstacle, as a process that has ended, and as over.
 func TestSee(t *testing.T) {
 	ready, suspendedJob := &batchv1.Job{}, &batchv1.Job{Spec: batchv1.JobSpec{Suspend: new(true)}}
@@ -49,7 +53,7 @@ func TestSee(t *testing.T) {
 		Name: "template", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "OOMKilled"}},
 	}}}
 	seen := func(p run.Pod) executor.Sight {
-		p.Made, p.Where = true, "node"
+		p.Made, p.Where, p.Progress = true, "node", cmp.Or(p.Progress, "its pod starts on node node")
 		return executor.Sight{Pod: p, Claimant: "pod-x"}
 	}
 	gone := seen(run.Pod{})
@@ -62,14 +66,14 @@ func TestSee(t *testing.T) {
 		want    executor.Sight
 	}{
 		"Nothing": {why: "nothing was made, or all of it is gone"},
-		"NoPod":   {why: "the Job has just been made", job: ready, want: executor.Sight{Pod: run.Pod{Made: true}}},
+		"NoPod":   {why: "the Job has just been made", job: ready, want: executor.Sight{Pod: run.Pod{Made: true, Progress: noPod}}},
 		"Refused": {
 			why: "a quota, or a policy", job: ready, refusal: "FailedCreate: quota",
-			want: executor.Sight{Pod: run.Pod{Made: true, Obstacle: "FailedCreate: quota"}},
+			want: executor.Sight{Pod: run.Pod{Made: true, Progress: noPod, Obstacle: "FailedCreate: quota"}},
 		},
 		"Suspended": {
 			why: "Kueue admits it later", job: suspendedJob,
-			want: executor.Sight{Pod: run.Pod{Made: true, Obstacle: "Suspended: the Job waits for the controller that admits it"}},
+			want: executor.Sight{Pod: run.Pod{Made: true, Progress: noPod, Obstacle: "Suspended: the Job waits for the controller that admits it"}},
 		},
 		"Unschedulable": {
 			why: "no node has room", job: ready,
@@ -100,15 +104,22 @@ func TestSee(t *testing.T) {
 			})},
 			want: seen(run.Pod{}),
 		},
+		"Unclaimed": {
+			why: "its keeper runs, and only its log can tell why it has not claimed", job: ready,
+			pods: []corev1.Pod{made("p", corev1.PodPending, corev1.PodStatus{InitContainerStatuses: []corev1.ContainerStatus{
+				exited("install", 0, "Completed"), {Name: "keeper", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}},
+			}})},
+			want: seen(run.Pod{Progress: "its keeper has not claimed it yet: if that lasts, `kubectl logs -n shop p -c keeper` tells why"}),
+		},
 		"Running":     {why: "it runs", job: ready, pods: []corev1.Pod{made("p", corev1.PodRunning, corev1.PodStatus{})}, want: seen(run.Pod{})},
 		"Stopped":     {why: "the keeper captures", job: ready, pods: []corev1.Pod{made("p", corev1.PodRunning, terminated)}, want: seen(run.Pod{Stopped: true})},
 		"NoMemory":    {why: "the kernel killed it", job: ready, pods: []corev1.Pod{made("p", corev1.PodRunning, full)}, want: seen(run.Pod{Stopped: true, OutOfMemory: true})},
 		"PodFailed":   {why: "the Job has not counted it yet", job: ready, pods: []corev1.Pod{made("p", corev1.PodFailed, corev1.PodStatus{})}, want: seen(run.Pod{})},
 		"FailedPod":   {why: "both have ended", job: failed, pods: []corev1.Pod{made("p", corev1.PodFailed, terminated)}, want: gone},
 		"FailedFirst": {why: "the pod is still there", job: failed, pods: []corev1.Pod{made("p", corev1.PodRunning, corev1.PodStatus{})}, want: seen(run.Pod{})},
-		"Failing":     {why: "the Job still waits for its pods", job: ending(batchv1.JobFailureTarget, corev1.ConditionTrue), want: executor.Sight{Pod: run.Pod{Made: true}}},
-		"NotFailed":   {why: "a condition may be false", job: ending(batchv1.JobFailed, corev1.ConditionFalse), want: executor.Sight{Pod: run.Pod{Made: true}}},
-		"Complete":    {why: "its pod was deleted", job: ending(batchv1.JobComplete, corev1.ConditionTrue), want: executor.Sight{Pod: run.Pod{Made: true}, Over: true}},
+		"Failing":     {why: "the Job still waits for its pods", job: ending(batchv1.JobFailureTarget, corev1.ConditionTrue), want: executor.Sight{Pod: run.Pod{Made: true, Progress: noPod}}},
+		"NotFailed":   {why: "a condition may be false", job: ending(batchv1.JobFailed, corev1.ConditionFalse), want: executor.Sight{Pod: run.Pod{Made: true, Progress: noPod}}},
+		"Complete":    {why: "its pod was deleted", job: ending(batchv1.JobComplete, corev1.ConditionTrue), want: executor.Sight{Pod: run.Pod{Made: true, Progress: noPod}, Over: true}},
 		"JobDeleted":  {why: "its pod is still being stopped", pods: []corev1.Pod{made("p", corev1.PodRunning, corev1.PodStatus{})}, want: seen(run.Pod{})},
 		"Evicted": {
 			why: "the kubelet tells why", job: ready, pods: []corev1.Pod{made("p", corev1.PodFailed, corev1.PodStatus{Reason: "Evicted", Message: "low on memory"})},

@@ -64,8 +64,9 @@ type Renew struct {
 	Fence int64 `json:"fence"`
 	// Number rises with each renewal of a fence.
 	Number int64 `json:"number"`
-	// Waits tells why the state of a process that has ended is not stored yet; "" for no reason.
+	// Waits tells what has to be tried again, at a stage as job.Delay has them; "" for nothing.
 	Waits string `json:"waits,omitempty"`
+	Stage string `json:"stage,omitempty"`
 }
 
 // Renewal is the answer to a renewal.

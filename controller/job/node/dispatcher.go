@@ -86,13 +86,21 @@ func (e *Dispatcher) Look(ctx context.Context, n executor.Name) (executor.Sight,
 		return executor.Sight{}, err
 	}
 	sight := executor.Sight{
-		Pod:      run.Pod{Made: true, Obstacle: o.Obstacle, Stopped: o.Stopped, Where: o.Node},
+		Pod:      run.Pod{Made: true, Progress: progress(o), Obstacle: o.Obstacle, Stopped: o.Stopped, Where: o.Node},
 		Claimant: o.Node, Over: o.Over, Silent: o.Silent(at.Seen, e.Clock()),
 	}
 	if sight.Silent {
 		sight.Obstacle = "RunNode " + o.Node + " does not answer: it is offered anew"
 	}
 	return sight, nil
+}
+
+// progress tells how far an offered attempt has started.
+func progress(o OfferedAttempt) string {
+	if !o.Accepted {
+		return "it is offered to RunNode " + o.Node
+	}
+	return "its container starts on RunNode " + o.Node + ": if that lasts, the log of its agent tells why"
 }
 
 // Remove implements executor.Executor. The node confirms it when it calls.

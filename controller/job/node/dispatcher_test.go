@@ -122,13 +122,14 @@ func TestTarget(t *testing.T) {
 	assert.Equal(t, run.Input{}, o.Input, "it is that of the Run")
 	sight, err := e.Look(t.Context(), first())
 	require.NoError(t, err)
-	assert.Equal(t, executor.Sight{Pod: run.Pod{Made: true, Where: "lab"}, Claimant: "lab"}, sight)
+	assert.Equal(t, executor.Sight{Pod: run.Pod{Made: true, Progress: "it is offered to RunNode lab", Where: "lab"}, Claimant: "lab"}, sight)
 
 	o.Accepted, o.Obstacle, o.Stopped = true, "it pulls", true
 	require.NoError(t, w.Offers.Change(t.Context(), o))
 	sight, err = e.Look(t.Context(), first())
 	require.NoError(t, err)
-	assert.Equal(t, executor.Sight{Pod: run.Pod{Made: true, Where: "lab", Obstacle: "it pulls", Stopped: true}, Claimant: "lab"}, sight)
+	const starts = "its container starts on RunNode lab: if that lasts, the log of its agent tells why"
+	assert.Equal(t, executor.Sight{Pod: run.Pod{Made: true, Progress: starts, Where: "lab", Obstacle: "it pulls", Stopped: true}, Claimant: "lab"}, sight)
 	for range 2 {
 		require.NoError(t, e.Remove(t.Context(), first()))
 	}

@@ -16,6 +16,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/chunk"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/log"
 )
@@ -50,7 +51,7 @@ func (l *ledger) Claim(_ context.Context, c keeper.Claimant) (keeper.Hold, error
 }
 
 // Renew implements keeper.Ledger.
-func (l *ledger) Renew(context.Context, keeper.Holder, string) (keeper.Renewal, error) {
+func (l *ledger) Renew(context.Context, keeper.Holder, job.Delay) (keeper.Renewal, error) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	l.renewed++

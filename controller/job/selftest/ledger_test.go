@@ -86,11 +86,11 @@ func TestHeld(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, found, "a run begins without a past")
 
-	r, err := l.Renew(t.Context(), keeper.Holder{}, "")
+	r, err := l.Renew(t.Context(), keeper.Holder{}, job.Delay{})
 	require.NoError(t, err)
 	assert.False(t, r.Cancel)
 	l.cancel()
-	r, err = l.Renew(t.Context(), keeper.Holder{}, "")
+	r, err = l.Renew(t.Context(), keeper.Holder{}, job.Delay{})
 	require.NoError(t, err)
 	assert.True(t, r.Cancel)
 	assert.Equal(t, 2, l.renewals())

@@ -1,9 +1,11 @@
 package serve_test
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -161,6 +163,38 @@ func TestClaimIsRecorded(t *testing.T) {
 			reason: runner.Held},
 		request{why: "which has it again", token: "p", method: "POST", path: "r/claim", body: claimOf + `p"}`, status: 200},
 	)
+}
+
+// A keeper that cannot claim the lock of its attempt is heard of; one that has it, or may not have it, is not.
+func TestClaimFails(t *testing.T) {
+	b := newBench(t)
+	stored := b.api.Store
+	b.api.Store = unwritable{stored}
+	claim := request{token: "p", method: "POST", path: "r/claim", body: claimOf + `p"}`, status: 503, reason: runner.Unavailable, says: "no space left"}
+	b.send(t, claim)
+	got := b.Renewals("r")
+	require.Len(t, got, 1)
+	assert.WithinDuration(t, time.Now(), got[0].At, time.Minute)
+	got[0].At = time.Time{}
+	assert.Equal(t, serve.Renewal{Run: "r", Fence: 1, Delay: job.Delay{Stage: job.Preparing, Why: "cannot claim the run: no space left on device"}}, got[0])
+	b.send(t, request{why: "another Run", token: "s", method: "POST", path: "other/claim", body: claimOf + `s"}`, status: 409, reason: runner.Held})
+	b.send(t, request{why: "another attempt", token: "p", method: "POST", path: "r/claim", body: `{"attempt":2,"place":"p"}`, status: 409, reason: runner.Held})
+	assert.Empty(t, b.Renewals("other"))
+	assert.Len(t, b.Renewals("r"), 1)
+
+	b.api.Store = stored
+	claim.status, claim.reason, claim.says = 200, "", ""
+	b.send(t, claim)
+	b.send(t, request{why: "it is claimed", token: "q", method: "POST", path: "r/claim", body: claimOf + `q"}`, status: 409, reason: runner.Held})
+	assert.Len(t, b.Renewals("r"), 1)
+}
+
+// unwritable is a store that takes in nothing.
+type unwritable struct{ blob.Store }
+
+// Put implements blob.Store.
+func (unwritable) Put(context.Context, blob.Key, io.ReadSeeker) error {
+	return errors.New("no space left on device")
 }
 
 // JOBS.md J20: nothing starts while the store is ahead.

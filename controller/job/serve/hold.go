@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/golang/glog"
+
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/runner"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/evidence"
@@ -60,10 +62,15 @@ func (a *API) claim(r *http.Request, c Caller, in runner.Claim) (runner.Hold, la
 	if err != nil {
 		return runner.Hold{}, nil, err
 	}
+	var before workspace.Lock
 	w, err := a.change(r.Context(), c.Workspace, func(w workspace.Workspace) (workspace.Workspace, error) {
+		before = w.Lock
 		return a.claimed(r.Context(), w, c, in.Attempt)
 	})
 	if err != nil {
+		if before.Run == c.Run && before.Attempt == in.Attempt && before.Claimant.ID == "" {
+			a.unclaimed(r.Context(), before, err)
+		}
 		return runner.Hold{}, nil, err
 	}
 	base, err := a.stored(w.State.Blob)
@@ -104,6 +111,14 @@ func (a *API) claimed(ctx context.Context, w workspace.Workspace, c Caller, atte
 	return next, nil
 }
 
+// unclaimed notes why a keeper cannot claim the lock that its attempt has, so that the status of its Run tells it.
+func (a *API) unclaimed(ctx context.Context, l workspace.Lock, why error) {
+	d := job.Delay{Stage: job.Preparing, Why: shortened("cannot claim the run: " + why.Error())}
+	if err := a.Renewals.Renewed(ctx, Renewal{Run: l.Run.UID, Fence: l.Fence, At: a.Clock(), Delay: d}); err != nil {
+		glog.Warningf("the status of %s does not tell why it cannot be claimed: %v", l.Run, err)
+	}
+}
+
 // stored returns an archive as a keeper fetches it; nil for none.
 func (a *API) stored(b workspace.Blob) (*runner.State, error) {
 	if b.Digest == "" {
@@ -113,8 +128,10 @@ func (a *API) stored(b workspace.Blob) (*runner.State, error) {
 	return &runner.State{Digest: b.Digest, Fence: key.Fence, Name: key.Name, Size: a.Limits.State}, err
 }
 
-// maxWaits is how many bytes of the reason for which a holder waits are shown.
-const maxWaits = 512
+// maxDelay is how many bytes of a delay are shown.
+const maxDelay = 512
+
+func shortened(text string) string { return strings.ToValidUTF8(text[:min(len(text), maxDelay)], "") }
 
 // renew answers a renewal.
 func (a *API) renew(r *http.Request, c Caller, in runner.Renew) (runner.Renewal, later, error) {
@@ -127,8 +144,8 @@ func (a *API) renew(r *http.Request, c Caller, in runner.Renew) (runner.Renewal,
 	}
 	run, err := a.Runs.Get(r.Context(), c.Run.UID)
 	if err == nil {
-		waits := strings.ToValidUTF8(in.Waits[:min(len(in.Waits), maxWaits)], "")
-		err = a.Renewals.Renewed(r.Context(), Renewal{Run: c.Run.UID, Fence: in.Fence, Number: in.Number, At: a.Clock(), Waits: waits})
+		delay := job.Delay{Stage: job.Stage(shortened(in.Stage)), Why: shortened(in.Waits)}
+		err = a.Renewals.Renewed(r.Context(), Renewal{Run: c.Run.UID, Fence: in.Fence, Number: in.Number, At: a.Clock(), Delay: delay})
 	}
 	return runner.Renewal{Cancel: run.Cancel}, nil, err
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
@@ -79,13 +80,13 @@ type Renewals interface {
 	Renewed(ctx context.Context, r Renewal) error
 }
 
-// Renewal is one sign of life of a claimant, for job.Watch.
+// Renewal is one sign of life of a claimant, for job.Watch. Number 0 is that of a keeper whose claim has failed.
 type Renewal struct {
 	Run           string
 	Fence, Number int64
 	At            time.Time
-	// Waits tells why the state of a process that has ended is not stored yet; "" for no reason.
-	Waits string
+	// Delay is what its keeper has to try again.
+	Delay job.Delay
 }
 
 // Callers finds out who sends a request.

@@ -118,12 +118,26 @@ func TestDerive(t *testing.T) {
 		"Waits":     {facts: run.Facts{Run: two}, from: held(claimed), phase: run.Queued, says: "Run one (attempt 2, fence 4) holds the lock of shop/db"},
 		"Withdrawn": {facts: run.Facts{Run: two, Cancelled: true}, from: held(claimed), phase: run.Cancelled, says: "before it started", ended: true},
 		"Admitted":  {from: held(lock), phase: run.Starting, says: "being made"},
-		"Pending":   {facts: run.Facts{Pod: run.Pod{Made: true}}, from: held(lock), phase: run.Starting, says: "waits for a node"},
+		"Made":      {facts: run.Facts{Pod: run.Pod{Made: true}}, from: held(lock), phase: run.Starting, says: "being made"},
+		"Pending":   {facts: run.Facts{Pod: run.Pod{Made: true, Progress: "its pod waits for a node"}}, from: held(lock), phase: run.Starting, says: "waits for a node"},
+		"Unclaimed": {
+			facts: run.Facts{Pod: run.Pod{Made: true, Progress: "its keeper"}, Delay: job.Delay{Stage: job.Preparing, Why: "cannot claim the run: the disk is full"}},
+			from:  held(lock), phase: run.Starting,
+			says: "its program has not started: cannot claim the run: the disk is full: its keeper tries again: correct that, or `orcon job cancel one`",
+		},
+		"Unprepared": {
+			facts: run.Facts{Delay: job.Delay{Stage: job.Preparing, Why: "cannot fetch the state: refused"}}, from: held(claimed), phase: run.Starting,
+			says: "has not started: cannot fetch the state",
+		},
+		"NoCheckpoint": {
+			facts: run.Facts{Delay: job.Delay{Stage: job.Carrying, Why: "cannot store a checkpoint: refused"}}, from: held(claimed), phase: run.Running,
+			says: "it runs on node-a, and its state cannot be stored now: cannot store a checkpoint: refused",
+		},
 		"NoImage":   {facts: run.Facts{Pod: run.Pod{Made: true, Obstacle: "ImagePullBackOff"}}, from: held(lock), phase: run.Starting, says: "`orcon job cancel one`"},
 		"Running":   {from: held(claimed), phase: run.Running, says: "node-a"},
 		"Stopping":  {facts: run.Facts{Cancelled: true}, from: held(claimed), phase: run.Running, says: "it has 2m0s"},
 		"Capturing": {facts: run.Facts{Pod: run.Pod{Stopped: true}}, from: held(claimed), phase: run.Capturing, says: "being stored"},
-		"Unstored":  {facts: run.Facts{Cancelled: true, Waits: "the disk is full"}, from: held(claimed), phase: run.Capturing, says: "waits to be stored: the disk is full"},
+		"Unstored":  {facts: run.Facts{Cancelled: true, Delay: job.Delay{Why: "the disk is full"}}, from: held(claimed), phase: run.Capturing, says: "waits to be stored: the disk is full"},
 		"Lost":      {from: held(lost), phase: run.Lost, says: "may still run on node-a: decide with `orcon job unlock shop/db --because TEXT --accept generation`"},
 		"NotStored": {facts: run.Facts{Problem: "x links to /etc"}, from: held(failed), phase: run.Lost, says: "its process has ended (exit code 0), and its state could not be committed: x links to /etc: decide with `orcon job unlock shop/db"},
 		"TooLarge": {

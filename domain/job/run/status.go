@@ -50,8 +50,8 @@ type Facts struct {
 	Pod                 Pod
 	// Problem tells why the state of a process that has ended could not be committed; "" if that is not known.
 	Problem string
-	// Waits tells why the state of a process that has ended is not stored yet; "" for no reason.
-	Waits  string
+	// Delay is what the keeper of the current attempt has to try again.
+	Delay  job.Delay
 	Extent workspace.Extent
 	// Obstacle tells why no Run can be admitted now, such as a store that does not answer; "" for no reason.
 	Obstacle string
@@ -61,6 +61,8 @@ type Facts struct {
 type Pod struct {
 	// Made reports that it exists.
 	Made bool
+	// Progress tells how far it has started, such as "its pod waits for a node"; "" where that is not known.
+	Progress string
 	// Obstacle tells why it does not start, such as "ImagePullBackOff: manifest unknown".
 	Obstacle string
 	// Stopped reports that the process has ended, and the keeper is at work.
@@ -127,20 +129,29 @@ func held(f Facts, w workspace.Workspace) Status {
 	case l.Claimant.ID == "" && f.Pod.Obstacle != "":
 		message := f.Pod.Obstacle + ": correct it, or `orcon job cancel " + f.Run.Name + "`"
 		return Status{Phase: Starting, Reason: reasonCannotStart, Message: message}
+	case f.Delay.Why != "" && f.Delay.Stage == job.Preparing:
+		message := "its program has not started: " + f.Delay.Why + ": its keeper tries again: correct that, or `orcon job cancel " + f.Run.Name + "`"
+		return Status{Phase: Starting, Reason: reasonCannotStart, Message: message}
 	case l.Claimant.ID == "" && f.Pod.Made:
-		return Status{Phase: Starting, Reason: reasonPodPending, Message: "its pod waits for a node"}
+		return Status{Phase: Starting, Reason: reasonPodPending, Message: cmp.Or(f.Pod.Progress, beingMade)}
 	case l.Claimant.ID == "":
-		return Status{Phase: Starting, Reason: reasonAdmitted, Message: "its pod is being made"}
-	case f.Waits != "":
-		return Status{Phase: Capturing, Reason: string(Capturing), Message: "its process has ended, and its state waits to be stored: " + f.Waits}
+		return Status{Phase: Starting, Reason: reasonAdmitted, Message: beingMade}
+	case f.Delay.Why != "" && f.Delay.Stage == job.Concluding:
+		return Status{Phase: Capturing, Reason: string(Capturing), Message: "its process has ended, and its state waits to be stored: " + f.Delay.Why}
 	case f.Pod.Stopped:
 		return Status{Phase: Capturing, Reason: string(Capturing), Message: "its process has ended, and its state is being stored"}
 	case stop != "":
 		message := fmt.Sprintf("its process on %s is being stopped; it has %s", l.Claimant.Where, l.Timing.Grace)
 		return Status{Phase: Running, Reason: string(stop), Message: message}
 	}
-	return Status{Phase: Running, Reason: string(Running), Message: "it runs on " + l.Claimant.Where}
+	message := "it runs on " + l.Claimant.Where
+	if f.Delay.Why != "" {
+		message += ", and its state cannot be stored now: " + f.Delay.Why
+	}
+	return Status{Phase: Running, Reason: string(Running), Message: message}
 }
+
+const beingMade = "its pod is being made"
 
 // lost returns the status of a Run about which a person must decide.
 func lost(f Facts, w workspace.Workspace) Status {

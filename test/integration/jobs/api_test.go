@@ -53,7 +53,7 @@ func (i indexed) List(ctx context.Context, list client.ObjectList, options ...cl
 func (p *ports) Renewed(_ context.Context, r serve.Renewal) error {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	p.signs[r.Run] = controller.Sign{Fence: r.Fence, Number: r.Number}
+	p.signs[r.Run] = controller.Sign{Fence: r.Fence, Number: r.Number, Delay: r.Delay}
 	return nil
 }
 

@@ -159,7 +159,7 @@ type signs struct{ kubejobs.Renewals }
 // Last implements controller.Signs.
 func (s signs) Last(ctx context.Context, run string) (controller.Sign, error) {
 	last, err := s.Renewals.Last(ctx, run)
-	return controller.Sign{Fence: last.Fence, Number: last.Number, Waits: last.Waits}, err
+	return controller.Sign{Fence: last.Fence, Number: last.Number, Delay: last.Delay}, err
 }
 
 // callers knows keepers by their tokens, and remembers those that were good, as those of pods do.

@@ -14,6 +14,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/serve"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
 )
 
 // The annotations of a Lease.
@@ -21,6 +22,7 @@ const (
 	annotationFence  = "job.orcon.tengu.io/fence"
 	annotationNumber = "job.orcon.tengu.io/renewal"
 	annotationWaits  = "job.orcon.tengu.io/waits"
+	annotationStage  = "job.orcon.tengu.io/stage"
 )
 
 // Renewals keeps the last renewal of each Run as a Lease in Orcon's own namespace: editors of a Run's namespace may
@@ -62,7 +64,7 @@ func (r Renewals) lease(renewal serve.Renewal) *coordinationv1.Lease {
 			Namespace: key.Namespace, Name: key.Name, Labels: map[string]string{v1alpha1.LabelRunUID: renewal.Run},
 			Annotations: map[string]string{
 				annotationFence: strconv.FormatInt(renewal.Fence, 10), annotationNumber: strconv.FormatInt(renewal.Number, 10),
-				annotationWaits: renewal.Waits,
+				annotationWaits: renewal.Delay.Why, annotationStage: string(renewal.Delay.Stage),
 			},
 		},
 		Spec: coordinationv1.LeaseSpec{HolderIdentity: &renewal.Run, RenewTime: &metav1.MicroTime{Time: renewal.At}},
@@ -76,7 +78,7 @@ func (r Renewals) Last(ctx context.Context, run string) (serve.Renewal, error) {
 	if apierrors.IsNotFound(err) {
 		return serve.Renewal{Run: run}, nil
 	}
-	last := serve.Renewal{Run: run, Waits: lease.Annotations[annotationWaits]}
+	last := serve.Renewal{Run: run, Delay: job.Delay{Stage: job.Stage(lease.Annotations[annotationStage]), Why: lease.Annotations[annotationWaits]}}
 	if err == nil {
 		last.Fence, err = strconv.ParseInt(lease.Annotations[annotationFence], 10, 64)
 	}

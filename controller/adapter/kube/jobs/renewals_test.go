@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/serve"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
 )
 
 // JOBS-DESIGN.md 2: renewals stand in Orcon's own namespace, one Lease for each Run.
@@ -24,10 +25,10 @@ func TestRenewals(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, serve.Renewal{Run: "r-uid"}, last)
 	for _, n := range []int64{1 << 40, 1 << 41} {
-		require.NoError(t, port.Renewed(t.Context(), serve.Renewal{Run: "r-uid", Fence: 3, Number: n, At: time.Unix(n>>20, 0), Waits: "full"}))
+		require.NoError(t, port.Renewed(t.Context(), serve.Renewal{Run: "r-uid", Fence: 3, Number: n, At: time.Unix(n>>20, 0), Delay: job.Delay{Stage: job.Carrying, Why: "full"}}))
 		last, err = port.Last(t.Context(), "r-uid")
 		require.NoError(t, err)
-		assert.Equal(t, serve.Renewal{Run: "r-uid", Fence: 3, Number: n, Waits: "full"}, last)
+		assert.Equal(t, serve.Renewal{Run: "r-uid", Fence: 3, Number: n, Delay: job.Delay{Stage: job.Carrying, Why: "full"}}, last)
 	}
 	var all coordinationv1.LeaseList
 	require.NoError(t, world.List(t.Context(), &all))
