@@ -157,7 +157,7 @@ func ofJobs(err error) error {
 		return fmt.Errorf("the cluster does not serve %s/%s: the job controller of Orcon is not installed, or its APIService is missing",
 			people.Group, people.Version)
 	case apierrors.IsServiceUnavailable(err):
-		return fmt.Errorf("%w\nIf it lasts, look at APIService %s.%s: it tells whether the job controller answers",
+		return fmt.Errorf("%w: if it lasts, look at APIService %s.%s: it tells whether the job controller answers",
 			err, people.Version, people.Group)
 	}
 	return err

@@ -189,6 +189,16 @@ func TestClaimFails(t *testing.T) {
 	assert.Len(t, b.Renewals("r"), 1)
 }
 
+// What a keeper reports is bounded, and shows where it was cut.
+func TestDelayIsBounded(t *testing.T) {
+	b := newBench(t)
+	b.send(t, request{token: "p", method: "POST", path: "r/claim", body: claimOf + `p"}`, status: 200})
+	b.send(t, request{
+		token: "p", method: "POST", path: "r/renew", body: `{"fence":1,"number":2,"stage":"Carrying","waits":"` + strings.Repeat("x", 1000) + `"}`, status: 200,
+	})
+	assert.Equal(t, job.Delay{Stage: job.Carrying, Why: strings.Repeat("x", 512) + "…"}, b.Renewals("r")[0].Delay)
+}
+
 // unwritable is a store that takes in nothing.
 type unwritable struct{ blob.Store }
 

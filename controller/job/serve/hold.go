@@ -131,7 +131,12 @@ func (a *API) stored(b workspace.Blob) (*runner.State, error) {
 // maxDelay is how many bytes of a delay are shown.
 const maxDelay = 512
 
-func shortened(text string) string { return strings.ToValidUTF8(text[:min(len(text), maxDelay)], "") }
+func shortened(text string) string {
+	if len(text) <= maxDelay {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxDelay], "") + "…"
+}
 
 // renew answers a renewal.
 func (a *API) renew(r *http.Request, c Caller, in runner.Renew) (runner.Renewal, later, error) {
