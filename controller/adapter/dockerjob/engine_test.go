@@ -79,6 +79,36 @@ func sees(t *testing.T, e *Engine, met func(executor.Sight) bool) {
 
 func gone(s executor.Sight) bool { return s == executor.Sight{} }
 
+// An agent that ends waits for its keepers.
+func TestWait(t *testing.T) {
+	_, c := newFake(t, "example.org/a:1")
+	ctx, end := context.WithCancel(t.Context())
+	kept, held := make(chan struct{}), make(chan struct{})
+	e, err := Open(ctx, Settings{Client: c, Folder: folder(t), Program: "/bin/job-runner", Node: "n1", Keep: func(
+		context.Context, executor.Attempt, Mounts, <-chan struct{},
+	) error {
+		close(kept)
+		<-held
+		return ctx.Err()
+	}})
+	require.NoError(t, err)
+	require.NoError(t, e.Start(t.Context(), attempt()))
+	<-kept
+	end()
+	waited := make(chan struct{})
+	go func() {
+		defer close(waited)
+		e.Wait()
+	}()
+	select {
+	case <-waited:
+		assert.Fail(t, "a keeper is still at work")
+	case <-time.After(50 * time.Millisecond):
+	}
+	close(held)
+	<-waited
+}
+
 // JOBS-DESIGN.md 16: an attempt has one container by its name, whatever is repeated, and leaves nothing when it is removed.
 func TestLife(t *testing.T) {
 	fake, c := newFake(t, "example.org/a:1")
@@ -335,15 +365,4 @@ func TestOpenRefuses(t *testing.T) {
 		_, err := Open(t.Context(), s)
 		require.ErrorContains(t, err, want)
 	}
-}
-
-// What a template has forbidden itself to enter is removed too.
-func TestRemove(t *testing.T) {
-	f := Mounts(filepath.Join(folder(t), "u1.2"))
-	require.NoError(t, f.begin(attempt(), "/none"))
-	require.NoError(t, os.MkdirAll(filepath.Join(f.State(), "closed", "below"), 0o700))
-	require.NoError(t, os.Chmod(filepath.Join(f.State(), "closed"), 0))
-	require.NoError(t, f.remove())
-	assert.NoDirExists(t, string(f))
-	require.NoError(t, f.remove(), "it is gone")
 }

@@ -1,7 +1,6 @@
 package dockerjob
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -42,26 +41,4 @@ func TestClear(t *testing.T) {
 	require.NoError(t, e.Clear(t.Context()))
 	sees(t, e, gone)
 	assert.Empty(t, fake.containers)
-}
-
-// What a run has left goes when it waits for the controller in another form, also what a template has closed.
-func TestMountsClear(t *testing.T) {
-	f := Mounts(filepath.Join(folder(t), "u1.2"))
-	require.NoError(t, f.begin(attempt(), "/none"))
-	closed := filepath.Join(f.State(), "closed")
-	require.NoError(t, os.MkdirAll(filepath.Join(closed, "in"), 0o700))
-	require.NoError(t, os.Chmod(closed, 0o100))
-	require.NoError(t, os.MkdirAll(f.Exchange().Output(), 0o700))
-	require.NoError(t, os.Mkdir(f.Spool(), 0o700))
-	for range 2 {
-		require.NoError(t, f.Clear())
-	}
-	entries, err := os.ReadDir(string(f))
-	require.NoError(t, err)
-	var names []string
-	for _, one := range entries {
-		names = append(names, one.Name())
-	}
-	assert.Equal(t, []string{"attempt.json", "exchange", "spool"}, names)
-	assert.NoDirExists(t, f.Exchange().Output())
 }
