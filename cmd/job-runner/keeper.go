@@ -116,12 +116,22 @@ func defineState(flags *flag.FlagSet, k *keeper.Keeper) {
 	})
 }
 
+// The times after which a connection is given up that carries nothing, as where the node of its controller has lost its power.
+// Several connections are tried before a run counts as lost.
+const (
+	pingAfter  = 10 * time.Second
+	pingAnswer = 10 * time.Second
+	dial       = 5 * time.Second
+)
+
 // trusting returns a transport that trusts the certificates of a file, which each connection reads anew: an authority may
 // be replaced while a run goes on. "" is for those of the system.
 func trusting(file string) (*http.Transport, error) {
 	t := &http.Transport{
 		Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute, ResponseHeaderTimeout: 5 * time.Minute,
 		TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS13},
+		HTTP2:           &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingAnswer},
+		DialContext:     (&net.Dialer{Timeout: dial}).DialContext,
 	}
 	if file == "" {
 		return t, nil
@@ -135,7 +145,7 @@ func trusting(file string) (*http.Transport, error) {
 		if err != nil {
 			return nil, err
 		}
-		d := tls.Dialer{Config: &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: roots, NextProtos: []string{"h2", "http/1.1"}}}
+		d := tls.Dialer{NetDialer: &net.Dialer{Timeout: dial}, Config: &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: roots, NextProtos: []string{"h2", "http/1.1"}}}
 		return d.DialContext(ctx, network, address)
 	}
 	return t, nil

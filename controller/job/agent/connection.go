@@ -7,6 +7,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -39,7 +40,8 @@ func (c *Connection) Use(i *Identity, authorities ...string) error {
 	next := &http.Transport{
 		Proxy: c.Proxy, OnProxyConnectResponse: tunnelled, TLSClientConfig: config, ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute,
 		TLSHandshakeTimeout: 10 * time.Second, ResponseHeaderTimeout: time.Minute,
-		HTTP2: &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second},
+		DialContext: (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
+		HTTP2:       &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second},
 	}
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
