@@ -53,7 +53,7 @@ case $story in
   jobs)
     [ "$form" = node ] || die 'STORY=jobs needs a node of its own' 'run it as root, without CONTEXT'
     images+=(job-controller job-runner)
-    ns=runs
+    ns=demo
     # shellcheck source=scripts/story-jobs.sh
     . scripts/story-jobs.sh
     ;;

@@ -120,8 +120,8 @@ Exit codes: 0 done, 2 the command failed, 130 interrupted.`,
 func earlier(seen people.State, named []string) (int64, error) {
 	if len(named) > 0 {
 		to, err := strconv.ParseInt(named[0], 10, 64)
-		if err != nil {
-			return 0, fmt.Errorf("generation %q is not a number: orcon job state show %s -n %s lists those that are kept",
+		if err != nil || to < 1 {
+			return 0, fmt.Errorf("%q is not the number of a generation: orcon job state show %s -n %s lists those that are kept",
 				named[0], seen.Name, seen.Namespace)
 		}
 		return to, nil

@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -59,13 +59,34 @@ func (o *adoptOptions) run(c *cobra.Command, name string) error {
 	if err := printLeft(s, left); err != nil {
 		return err
 	}
-	at := slices.IndexFunc(left.Items, func(l people.LeftState) bool { return l.Archive != nil })
-	if at < 0 {
+	chosen, err := o.choose(left.Items)
+	if err != nil {
+		return err
+	}
+	if chosen == nil {
 		return fmt.Errorf("no state was left by %s: --from takes NAMESPACE/NAME or the UID of another JobWorkspace that is gone", o.whose(target))
 	}
-	chosen := left.Items[at]
 	question := fmt.Sprintf("Adopt generation %d of UID %s in place of generation %d of %s?", chosen.Generation, chosen.UID, number(seen), target)
 	return o.decide(c, target, seen, people.Decision{Remedy: people.Adopt, Left: chosen.LeftName}, question)
+}
+
+// choose returns the newest state; nil for none. What one describes that was destroyed is gone: a person names it by its UID.
+func (o *adoptOptions) choose(left []people.LeftState) (*people.LeftState, error) {
+	named := o.from != people.SameName && !strings.Contains(o.from, "/")
+	var destroyed *people.LeftState
+	for i, l := range left {
+		switch {
+		case l.Archive == nil:
+		case named || l.End != people.EndDestroyed:
+			return &left[i], nil
+		case destroyed == nil:
+			destroyed = &left[i]
+		}
+	}
+	if destroyed != nil {
+		return nil, fmt.Errorf("what the state that was left describes was destroyed: to adopt it anyway, name it: --from %s", destroyed.UID)
+	}
+	return nil, nil //nolint:nilnil // there is none
 }
 
 // whose describes the JobWorkspaces whose states are adopted.

@@ -13,6 +13,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/people"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/conformance"
 )
 
 func newJobNode() *cobra.Command {
@@ -88,6 +89,7 @@ func (n *runNode) change(ctx context.Context, change func(*v1alpha1.RunNodeSpec)
 
 func newNodeJoin() *cobra.Command {
 	var o nodeOptions
+	var yes bool
 	c := &cobra.Command{
 		Use:   "join NAME",
 		Short: "Print a token by which a machine joins as RunNode NAME, once, within 15 minutes",
@@ -95,18 +97,24 @@ func newNodeJoin() *cobra.Command {
 its agent there: job-runner agent --join FILE. The token is good for 15 minutes, one machine and this name, and takes the
 place of an earlier one. It has the address of Orcon, and how the machine knows that it is Orcon: treat it as a password.
 
-The machine gets no run before orcon job node approve.
+The machine gets no run before orcon job node approve. Where another machine has joined by that name and was adopted, the
+command asks first: that one is refused once the token is used.
 
 It needs permission to read and create RunNodes, and to create runnodes/token in API group jobs.orcon.tengu.io, which
 ClusterRole orcon-job-nodes has.
 
-Exit codes: 0 printed, 2 the command failed.`,
+Exit codes: 0 printed, 2 the command failed, 130 interrupted.`,
 		Example: "  orcon job node join lab-1 > token",
 		Args:    arguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			n, err := o.find(c, args[0])
-			if err == nil && n.UID == "" {
+			switch {
+			case err != nil:
+			case n.UID == "":
 				err = n.kinds.Create(c.Context(), &n.RunNode)
+			case n.Spec.Key != "" && n.Spec.Order != v1alpha1.OrderRevoked && !yes:
+				err = ask(c, fmt.Sprintf("RunNode %s has a machine. One that joins by the token takes its place at once: "+
+					"the runs that it carries out are lost. Print a token?", n.Name))
 			}
 			if err != nil {
 				return err
@@ -120,6 +128,7 @@ Exit codes: 0 printed, 2 the command failed.`,
 		},
 	}
 	o.flags(c)
+	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask for confirmation")
 	return c
 }
 
@@ -188,10 +197,13 @@ func (o *approveNodeOptions) run(c *cobra.Command, name string) error {
 	case n.State == nil || n.State.Key == "":
 		return fmt.Errorf("no machine has joined as RunNode %s: orcon job node join %s prints a token", name, name)
 	case o.key != "" && o.key != n.State.Key:
-		return fmt.Errorf("the machine that has joined as RunNode %s has key %s, not %s: if it is not yours, orcon job node revoke %s",
-			name, n.State.Key, o.key, name)
+		return fmt.Errorf("the machine that has joined as RunNode %s has key %s, not %s: give the whole key that its agent has logged; "+
+			"if that is another one, the machine is not yours: orcon job node revoke %s", name, n.State.Key, o.key, name)
 	case n.Spec.Order == v1alpha1.OrderRevoked:
 		return fmt.Errorf("RunNode %s is revoked, which is final: delete it, then orcon job node join %s", name, name)
+	}
+	if err := known(n.Status.Conformance, o.accepted); err != nil {
+		return err
 	}
 	if !o.yes && o.key == "" {
 		if err := ask(c, fmt.Sprintf("The machine has key %s. Is that the key that its agent has logged?", n.State.Key)); err != nil {
@@ -213,6 +225,25 @@ func (o *approveNodeOptions) run(c *cobra.Command, name string) error {
 	}
 	_, err = fmt.Fprintf(c.OutOrStdout(), "RunNode %s is adopted, for runs of namespaces %q\n", name, n.Spec.Namespaces)
 	return err
+}
+
+// known returns an error for a check that neither the contract of runners has, nor the report of the agent.
+func known(found *v1alpha1.RunNodeConformance, accepted []string) error {
+	var all []string
+	for _, check := range conformance.Golden().Checks {
+		all = append(all, check.Name)
+	}
+	if found != nil {
+		for _, d := range found.Differences {
+			all = append(all, d.Check)
+		}
+	}
+	for _, name := range accepted {
+		if name != "" && !slices.Contains(all, name) {
+			return fmt.Errorf("--accept %q: there is no such check: use one of %q", name, slices.Compact(slices.Sorted(slices.Values(all))))
+		}
+	}
+	return nil
 }
 
 // ordering returns a command that gives an order about a RunNode.

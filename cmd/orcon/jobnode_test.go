@@ -127,6 +127,17 @@ func TestNodeJoin(t *testing.T) {
 		assert.Equal(t, "orcon-node.lab-1\n", out)
 	}
 	assert.Len(t, c.nodes, 1)
+	c.nodes["lab-1"].Spec.Key = "k"
+	code, out, errs := c.call(t, "n\n", "join", "lab-1")
+	assert.Equal(t, exitMisuse, code)
+	assert.Empty(t, out)
+	assert.Contains(t, errs, "RunNode lab-1 has a machine. One that joins by the token takes its place at once: the runs that it carries out are lost. Print a token?")
+	code, out, errs = c.call(t, "", "join", "lab-1", "--yes")
+	require.Zero(t, code, errs)
+	assert.Equal(t, "orcon-node.lab-1\n", out)
+	c.nodes["lab-1"].Spec.Order = v1alpha1.OrderRevoked
+	code, _, errs = c.call(t, "", "join", "lab-1")
+	require.Zero(t, code, errs)
 }
 
 // A key is adopted after a person has compared it, and never another one.
@@ -145,6 +156,7 @@ func TestNodeApprove(t *testing.T) {
 		"None":     {"a name that is wrong", []string{"lab-2"}, "there is no RunNode lab-2: orcon job node list lists those that there are"},
 		"Unjoined": {"nothing to adopt", []string{"new", "--yes"}, "no machine has joined as RunNode new: orcon job node join new prints a token"},
 		"Revoked":  {"for ever", []string{"old", "--yes"}, "RunNode old is revoked, which is final: delete it, then orcon job node join old"},
+		"NoCheck":  {"a check that is none", []string{"lab-1", "--yes", "--accept", "bogus"}, `--accept "bogus": there is no such check: use one of ["burst of 10 MiB" "cancel" `},
 		"Other":    {"another machine was first", []string{"lab-1", "--key", "sha256:b"}, "has key " + key + ", not sha256:b"},
 	}
 	for label, tc := range tests {

@@ -91,7 +91,10 @@ func TestJobStateAdopt(t *testing.T) {
 	} {
 		require.NoError(t, evidence.Leave(t.Context(), j.store, l))
 	}
-	code, out, errs := j.call("n\n", "state", "adopt", "web", "--from", "shop-old/web", "--because", "x")
+	code, _, errs = j.call("", "state", "adopt", "web", "--from", "shop-old/web", "--because", "x", "--yes")
+	assert.Equal(t, exitMisuse, code)
+	assert.Contains(t, errs, "what the state that was left describes was destroyed: to adopt it anyway, name it: --from older")
+	code, out, errs := j.call("n\n", "state", "adopt", "web", "--from", "older", "--because", "x")
 	assert.Equal(t, exitMisuse, code)
 	assert.Contains(t, out, "destroyed")
 	assert.Contains(t, errs, "Adopt generation 7 of UID older in place of generation 2 of shop/web?")
@@ -179,9 +182,14 @@ func TestJobStateRollback(t *testing.T) {
 	code, _, errs = j.call("", "state", "rollback", "web", "1", "--because", "x", "--yes")
 	require.Zero(t, code, errs)
 	assert.Equal(t, "ann, from generation 1", j.World.Workspace("w").State.Author)
-	code, _, errs = j.call("", "state", "rollback", "web", "first", "--because", "x", "--yes")
+	for _, wrong := range []string{"first", "0"} {
+		code, _, errs = j.call("", "state", "rollback", "web", wrong, "--because", "x", "--yes")
+		assert.Equal(t, exitMisuse, code)
+		assert.Contains(t, errs, `"`+wrong+`" is not the number of a generation: orcon job state show web -n shop lists those that are kept`)
+	}
+	code, _, errs = j.call("", "state", "rollback", "web", "5", "--because", "x", "--yes")
 	assert.Equal(t, exitMisuse, code)
-	assert.Contains(t, errs, `generation "first" is not a number: orcon job state show web -n shop lists those that are kept`)
+	assert.Contains(t, errs, "it is the current one")
 }
 
 // Each way of accepting is for one phase.

@@ -66,7 +66,7 @@ func (e *execution) ended() bool { return e.published.Ended() }
 // frozen reports whether the Run has its input.
 func (e *execution) frozen() bool { return e.State != nil && e.State.Input != nil }
 
-// problem returns why the state of a hold could not be committed, as its keeper reported it; "" if that is not known.
+// problem returns what was wrong with the end of a hold, as its keeper reported it; "" if that is not known.
 func (e *execution) problem(fence int64) string {
 	if e.State == nil || e.State.Report == nil || e.State.Report.Fence != fence {
 		return ""
@@ -166,9 +166,13 @@ func (l *look) status(e *execution) run.Status {
 	if !e.ended() && e.decided.Phase != "" {
 		return e.decided
 	}
+	fence := l.w.Lock.Fence
+	if l.w.Last.Run == convert.ToRun(e.JobRun) {
+		fence = l.w.Last.Fence
+	}
 	return run.Derive(run.Facts{
 		Run: convert.ToRun(e.JobRun), Published: e.published, Cancelled: convert.Cancelled(e.JobRun), TimedOut: convert.TimedOut(e.JobRun),
-		Pod: e.pod, Problem: e.problem(l.w.Lock.Fence), Delay: e.delay, Extent: l.memory.extent, Obstacle: l.obstacle,
+		Pod: e.pod, Problem: e.problem(fence), Delay: e.delay, Extent: l.memory.extent, Obstacle: l.obstacle,
 	}, l.w)
 }
 

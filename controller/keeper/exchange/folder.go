@@ -60,7 +60,7 @@ type Ended struct {
 	Killed bool `json:"killed"`
 	// OutOfMemory reports that the kernel killed it for lack of memory.
 	OutOfMemory bool `json:"outOfMemory,omitempty"`
-	// Message is set where the process could not be started.
+	// Message is set where the process could not be started, or its container was stopped.
 	Message string `json:"message,omitempty"`
 }
 

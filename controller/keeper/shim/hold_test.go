@@ -80,5 +80,5 @@ func TestNotHeld(t *testing.T) {
 	require.Eventually(t, func() bool { s, _ := at.ReadStarted(); return s != nil }, patience, 5*time.Millisecond)
 	require.Eventually(t, func() bool { return ready(at) }, patience, 5*time.Millisecond)
 	signal(syscall.SIGTERM)
-	assert.Equal(t, exchange.Ended{Code: 4, Ran: true}, wait(t, at))
+	assert.Equal(t, exchange.Ended{Code: 4, Ran: true, Message: "its container was stopped from outside"}, wait(t, at))
 }

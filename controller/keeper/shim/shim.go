@@ -59,6 +59,8 @@ type halt struct {
 	deadline <-chan time.Time
 	begun    bool
 	killed   bool
+	// outside reports that the container was stopped, and not the run.
+	outside bool
 	// starved is how many processes the kernel had killed for lack of memory when the entrypoint was started.
 	starved int
 }
@@ -133,6 +135,7 @@ func (s *Shim) step(received os.Signal) (code int, done bool, err error) {
 	}
 	if s.main != 0 {
 		if received == syscall.SIGTERM || received == syscall.SIGINT {
+			s.halt.outside = true
 			s.stop(s.Grace, "the container is stopped")
 		}
 		return 0, false, s.supervise()
@@ -200,6 +203,9 @@ func (s *Shim) supervise() error {
 		e.Code = contract.OfSignalNumber(int(status.Signal()))
 		e.OutOfMemory = !e.Killed && status.Signal() == syscall.SIGKILL && ownMemory().kills() > s.halt.starved
 		e.Killed = e.Killed || status.Signal() == syscall.SIGKILL
+	}
+	if s.halt.outside {
+		e.Message = "its container was stopped from outside"
 	}
 	s.main = 0
 	return finished{s}.end(e)

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -120,6 +121,19 @@ func TestRun(t *testing.T) {
 	assert.Equal(t, 7, code)
 	assert.Equal(t, "value\n", output(t, at, "stdout"))
 	assert.Equal(t, "problem\n", output(t, at, "stderr"))
+}
+
+// A container that is stopped by the kubelet, the engine or its machine stops the entrypoint, and tells so.
+func TestStoppedFromOutside(t *testing.T) {
+	at, file := exchange.Folder(t.TempDir()), filepath.Join(t.TempDir(), "ready")
+	c := start(t, at, "sh", "-c", `trap "exit 0" TERM; touch `+file+`; while :; do sleep 0.02; done`)
+	require.NoError(t, at.WriteStart(exchange.Start{}))
+	require.Eventually(t, func() bool {
+		_, err := os.Stat(file)
+		return err == nil
+	}, patience, 5*time.Millisecond)
+	require.NoError(t, c.Process.Signal(syscall.SIGTERM))
+	assert.Equal(t, exchange.Ended{Ran: true, Message: "its container was stopped from outside"}, wait(t, at))
 }
 
 // JOBS.md J11: a burst is kept whole, in segments.

@@ -148,9 +148,14 @@ func (n Node) known(key string) error {
 	case n.Order == Revoke:
 		return fmt.Errorf("RunNode %s may not call: %w", n.Name, ErrRevoked)
 	case n.Key == "" || n.Key != key:
-		return fmt.Errorf("RunNode %s may not call: %w: join again with a token of orcon job node join %s", n.Name, ErrUnknown, n.Name)
+		return fmt.Errorf("RunNode %s may not call: %w: %s", n.Name, ErrUnknown, n.anew())
 	}
 	return nil
+}
+
+// anew tells how a machine joins anew.
+func (n Node) anew() string {
+	return "remove its identity.json, and join again with a token of orcon job node join " + n.Name
 }
 
 // Renew returns the identity with another certificate for the same key.
@@ -159,8 +164,8 @@ func (n Node) Renew(key string, now time.Time) (Identity, error) {
 		return n.Identity, err
 	}
 	if last := n.Expires.Add(RenewalGrace); !now.Before(last) {
-		return n.Identity, fmt.Errorf("RunNode %s cannot renew its certificate: %w at %s: join again with a token of orcon job node join %s",
-			n.Name, ErrExpired, last.UTC().Format(time.RFC3339), n.Name)
+		return n.Identity, fmt.Errorf("RunNode %s cannot renew its certificate: %w at %s: %s",
+			n.Name, ErrExpired, last.UTC().Format(time.RFC3339), n.anew())
 	}
 	return n.certified(now), nil
 }

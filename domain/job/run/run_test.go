@@ -149,6 +149,8 @@ func TestDerive(t *testing.T) {
 		"LostSafe":   {from: held(idempotent), phase: run.Lost, says: "released after 3m15s of silence"},
 		"Succeeded":  {from: end(job.Committed, job.Exit{}), phase: run.Succeeded, says: "its state is committed", ended: true},
 		"Failed":     {from: end(job.Committed, job.Exit{Code: 3}), phase: run.Failed, says: "exit code 3: `orcon job logs one`; its state is committed", ended: true},
+		"Outside":    {facts: run.Facts{Problem: "its container was stopped"}, from: end(job.Committed, job.Exit{}), phase: run.Succeeded, says: "it succeeded; its container was stopped; its state is committed", ended: true},
+		"Asked":      {facts: run.Facts{Cancelled: true, Problem: "its container was stopped"}, from: end(job.Committed, job.Exit{}), phase: run.Cancelled, says: "its process was stopped (exit code 0); its state is committed", ended: true},
 		"NotKept":    {from: end(job.Failed, job.Exit{}), phase: run.Failed, says: "its state is failed", ended: true},
 		"Cancelled":  {facts: run.Facts{Cancelled: true}, from: end(job.Committed, job.Exit{Code: 143}), phase: run.Cancelled, says: "its state is committed", ended: true},
 		"TimedOut":   {facts: run.Facts{TimedOut: true}, from: end(job.Unchanged, job.Exit{Cause: job.Killed}), phase: run.TimedOut, says: "Killed", ended: true},

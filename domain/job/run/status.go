@@ -48,7 +48,8 @@ type Facts struct {
 	// Cancelled and TimedOut tell why its process was stopped, if it was.
 	Cancelled, TimedOut bool
 	Pod                 Pod
-	// Problem tells why the state of a process that has ended could not be committed; "" if that is not known.
+	// Problem tells what was wrong with the end of the process, such as why its state could not be committed; "" for nothing
+	// that is known.
 	Problem string
 	// Delay is what the keeper of the current attempt has to try again.
 	Delay  job.Delay
@@ -198,7 +199,8 @@ func ended(f Facts, w workspace.Workspace) Status {
 		e.Exit.Cause = job.OutOfMemory // which only the pod shows: a keeper sees no more than that the process is gone
 	}
 	s := Status{Outcome: e.Outcome, Exit: e.Exit, Attempt: e.Attempt, Fence: e.Fence}
-	switch stop := f.stopping(); {
+	stop := f.stopping()
+	switch {
 	case e.Exit.Cause == job.Unreported:
 		s.Phase, s.Message = Lost, "its end is not known: the Workspace goes on from generation "+fmt.Sprint(w.State.Number)
 	case stop != "" && e.Exit.Cause == job.NotStarted:
@@ -219,6 +221,9 @@ func ended(f Facts, w workspace.Workspace) Status {
 	if s.Phase == Succeeded && w.Plan.Run == f.Run {
 		s.Reason = reasonPlanned
 		s.Message = fmt.Sprintf("its plan waits: `orcon job plan %s` shows it, `orcon job approve %s` has it applied", f.Run.Name, f.Run.Name)
+	}
+	if f.Problem != "" && stop == "" {
+		s.Message += "; " + f.Problem
 	}
 	if e.Outcome != job.Unknown {
 		s.Message += "; its state is " + string(e.Outcome)

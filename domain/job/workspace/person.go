@@ -19,6 +19,8 @@ func (w Workspace) Rollback(to, seen int64, by string, e Extent) (Workspace, err
 		return w, fmt.Errorf("%s: %w", cannot, err)
 	case seen != w.State.Number:
 		return w, fmt.Errorf("%s: %w: generation %d is current, not %d", cannot, ErrStale, w.State.Number, seen)
+	case to == w.State.Number:
+		return w, fmt.Errorf("%s: %w: it is the current one", cannot, ErrInvalid)
 	case at < 0:
 		return w, fmt.Errorf("%s: %w: it is not kept: `orcon job state show %s` lists those that are", cannot, ErrInvalid, w.Name)
 	}

@@ -207,6 +207,10 @@ func TestRefusals(t *testing.T) {
 			why: "it is no longer kept", from: ended, is: ErrInvalid,
 			do: func(w Workspace) (Workspace, error) { return w.Rollback(5, 1, "ann", Extent{}) }, says: "it is not kept",
 		},
+		"RollbackCurrent": {
+			why: "it is current already", from: ended, is: ErrInvalid,
+			do: func(w Workspace) (Workspace, error) { return w.Rollback(1, 1, "ann", Extent{}) }, says: "it is the current one",
+		},
 		"NotAhead": {
 			why: "there is nothing to accept", from: ended, is: ErrStale,
 			do: func(w Workspace) (Workspace, error) { return w.AcceptStore(Restored{By: "ann"}) }, says: "it is not ahead",
