@@ -74,6 +74,8 @@ type poster struct {
 	client    http.Client
 	handlers  *Handlers
 	refused   refusal
+	// reported is the last report since the port has refused connections.
+	reported string
 }
 
 // refusal is a port that refuses connections when an event is to be sent; zero while it
@@ -125,7 +127,7 @@ func (p *poster) awaitListener(ctx context.Context, event string) (waited bool) 
 		c, err := dialLoopback(ctx, p.port)
 		if err == nil {
 			_ = c.Close()
-			p.refused = refusal{}
+			p.refused, p.reported = refusal{}, ""
 			return waited
 		}
 		if p.refused.since.IsZero() {
@@ -148,16 +150,22 @@ func (p *poster) awaitListener(ctx context.Context, event string) (waited bool) 
 	return waited
 }
 
-// report logs and reports what the poster waits for: once, and again if that fails.
+// report logs and reports what the poster waits for: once, and again if that fails. The same text is not reported again when
+// another event becomes the next one.
 func (p *poster) report(ctx context.Context, text string) {
 	if time.Now().Before(p.refused.report) {
 		return
 	}
-	glog.Infof("%s", text)
 	p.refused.report = p.refused.since.Add(listenTime)
+	if text == p.reported {
+		return
+	}
+	glog.Infof("%s", text)
 	if err := p.handlers.speech.ReportWaiting(ctx, text); err != nil {
 		p.refused.report = time.Now().Add(reportAgain)
+		return
 	}
+	p.reported = text
 }
 
 // root returns the innermost cause of an error of the network: "connection refused".

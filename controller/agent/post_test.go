@@ -271,6 +271,25 @@ func TestPostRefusedForLong(t *testing.T) {
 	assert.True(t, p.awaitListener(ctx, "changed"), "another event has its time anew")
 }
 
+// While the port refuses, another event becomes the next one, as when the unit begins to lead: what was reported is not
+// reported again.
+func TestPostReportsOnce(t *testing.T) {
+	t.Parallel()
+	listener, c := newListener(t), &controller{revision: 1, leader: &wire.LeadResponse{}}
+	p := newPoster(listener.post(t).OnChange.Post, &Handlers{speech: NewSpeech(c)})
+	for _, event := range []string{"joined", "leader-elected"} {
+		p.refused = refusal{event: event, since: time.Now()}
+		p.report(t.Context(), "waiting for port 80; 3 events are waiting")
+	}
+	assert.Len(t, c.waits, 1)
+	p.report(t.Context(), "waiting for port 80; 4 events are waiting")
+	assert.Len(t, c.waits, 1, "one event has one report")
+	assert.False(t, p.awaitListener(t.Context(), "leader-elected"), "it listens")
+	p.refused = refusal{event: "leader-elected", since: time.Now()}
+	p.report(t.Context(), "waiting for port 80; 3 events are waiting")
+	assert.Len(t, c.waits, 2, "another outage")
+}
+
 // A report that fails is repeated after a while, not with each look at the port.
 func TestFailingReportIsRepeatedSlowly(t *testing.T) {
 	c := &controller{mute: errors.New("the controller is away")}
