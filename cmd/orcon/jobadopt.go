@@ -24,7 +24,8 @@ func newStateAdopt() *cobra.Command {
 		Short: "Take over the state of a deleted JobWorkspace",
 		Long: `job state adopt copies the last state of a deleted JobWorkspace into WORKSPACE, as its next generation. Use it after a
 JobWorkspace, its namespace or Orcon was deleted and made anew, or to go on under another name. Without --from it takes
-the state of the last one of the same name. The store keeps the original for 90 days.
+the state of the last one of the same name that was not destroyed; --from UID takes one that was. The store keeps the
+original for 90 days.
 
 A JobWorkspace that is made anew under its name shows StoreAhead, and no run starts, until you decide: adopt the state,
 or begin empty with orcon job state accept WORKSPACE --because TEXT --store ignore.
@@ -70,7 +71,7 @@ func (o *adoptOptions) run(c *cobra.Command, name string) error {
 	return o.decide(c, target, seen, people.Decision{Remedy: people.Adopt, Left: chosen.LeftName}, question)
 }
 
-// choose returns the newest state; nil for none. What one describes that was destroyed is gone: a person names it by its UID.
+// choose returns the newest state; nil for none. The state of a JobWorkspace that was destroyed is chosen by its UID alone.
 func (o *adoptOptions) choose(left []people.LeftState) (*people.LeftState, error) {
 	named := o.from != people.SameName && !strings.Contains(o.from, "/")
 	var destroyed *people.LeftState
@@ -84,7 +85,7 @@ func (o *adoptOptions) choose(left []people.LeftState) (*people.LeftState, error
 		}
 	}
 	if destroyed != nil {
-		return nil, fmt.Errorf("what the state that was left describes was destroyed: to adopt it anyway, name it: --from %s", destroyed.UID)
+		return nil, fmt.Errorf("the JobWorkspace that left the state was destroyed: to adopt it anyway, use --from %s", destroyed.UID)
 	}
 	return nil, nil //nolint:nilnil // there is none
 }

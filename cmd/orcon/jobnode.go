@@ -227,7 +227,7 @@ func (o *approveNodeOptions) run(c *cobra.Command, name string) error {
 	return err
 }
 
-// known returns an error for a check that neither the contract of runners has, nor the report of the agent.
+// known returns an error for a check that is neither in the contract of runners nor in the report of the agent.
 func known(found *v1alpha1.RunNodeConformance, accepted []string) error {
 	var all []string
 	for _, check := range conformance.Golden().Checks {

@@ -93,7 +93,7 @@ func TestJobStateAdopt(t *testing.T) {
 	}
 	code, _, errs = j.call("", "state", "adopt", "web", "--from", "shop-old/web", "--because", "x", "--yes")
 	assert.Equal(t, exitMisuse, code)
-	assert.Contains(t, errs, "what the state that was left describes was destroyed: to adopt it anyway, name it: --from older")
+	assert.Contains(t, errs, "the JobWorkspace that left the state was destroyed: to adopt it anyway, use --from older")
 	code, out, errs := j.call("n\n", "state", "adopt", "web", "--from", "older", "--because", "x")
 	assert.Equal(t, exitMisuse, code)
 	assert.Contains(t, out, "destroyed")

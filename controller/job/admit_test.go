@@ -72,6 +72,7 @@ func TestFreezing(t *testing.T) {
 	assert.Contains(t, w.of("two"), "size")
 	assert.Contains(t, w.of("two"), "correct JobWorkspace db, then create another JobRun")
 	assert.Contains(t, w.of("three"), `it has no action "deplo" (did you mean "deploy"?)`)
+	assert.Contains(t, w.of("three"), "deploy, destroy: create another JobRun")
 	assert.Equal(t, v1alpha1.OutcomeNone, w.get("two").State.End.Outcome)
 	assert.Contains(t, w.of("one"), "PodPending")
 }

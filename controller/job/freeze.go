@@ -139,7 +139,11 @@ func (l freezing) fresh(ctx context.Context, action string) (run.Input, error) {
 	}
 	input, err := t.Freeze(action, parameters, convert.ToSecrets(l.o.Spec.Secrets))
 	if err != nil {
-		return run.Input{}, fmt.Errorf("%w: correct JobWorkspace %s, then create another JobRun", err, l.name.Name)
+		cure := "create another JobRun"
+		if _, known := t.Actions[action]; known {
+			cure = "correct JobWorkspace " + l.name.Name + ", then " + cure
+		}
+		return run.Input{}, fmt.Errorf("%w: %s", err, cure)
 	}
 	input.Target = convert.ToTarget(l.o.Spec.Target)
 	return input, nil

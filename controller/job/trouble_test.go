@@ -144,6 +144,16 @@ func TestUnstored(t *testing.T) {
 	assert.Contains(t, w.of("one"), "Stalled CannotStart: its program has not started: cannot fetch the state: refused")
 }
 
+// An end shows what was wrong with it, as its keeper reports it.
+func TestStoppedFromOutside(t *testing.T) {
+	w, r := started(t, true)
+	const problem = "its container was stopped from outside"
+	w.edit("one", func(o *v1alpha1.JobRun) { o.State.Report = &v1alpha1.JobReport{Fence: 1, Message: problem} })
+	w.finish(0, "sha256:1")
+	w.pass(r, 0)
+	assert.Contains(t, w.of("one"), "Ready Succeeded: it succeeded; "+problem+"; its state is committed")
+}
+
 // A Run shows why its keeper cannot claim it, until it is claimed; what an earlier attempt could not do is not its own.
 func TestUnclaimed(t *testing.T) {
 	w, r := started(t, false)

@@ -7,15 +7,15 @@ type Delay struct {
 	Why string
 }
 
-// Stage is how far a keeper has come with a run.
+// Stage tells how far a keeper has come with a run.
 type Stage string
 
 // The stages.
 const (
-	// Preparing is before the program starts: the run is claimed, and what the program finds is fetched.
+	// Preparing lasts until the program starts: the run is claimed, and the files of the program are fetched.
 	Preparing Stage = "Preparing"
-	// Carrying is while the program runs.
+	// Carrying lasts as long as the program runs.
 	Carrying Stage = "Carrying"
-	// Concluding is after the end of the program. A keeper of an earlier version reports nothing before that.
+	// Concluding begins with the end of the program. A keeper of an earlier version reports delays of this stage alone.
 	Concluding Stage = ""
 )
