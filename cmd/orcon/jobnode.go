@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -89,7 +90,6 @@ func (n *runNode) change(ctx context.Context, change func(*v1alpha1.RunNodeSpec)
 
 func newNodeJoin() *cobra.Command {
 	var o nodeOptions
-	var yes bool
 	c := &cobra.Command{
 		Use:   "join NAME",
 		Short: "Print a token by which a machine joins as RunNode NAME, once, within 15 minutes",
@@ -97,8 +97,8 @@ func newNodeJoin() *cobra.Command {
 its agent there: job-runner agent --join FILE. The token is good for 15 minutes, one machine and this name, and takes the
 place of an earlier one. It has the address of Orcon, and how the machine knows that it is Orcon: treat it as a password.
 
-The machine gets no run before orcon job node approve. Where another machine has joined by that name and was adopted, the
-command asks first: that one is refused once the token is used.
+The machine gets no run before orcon job node approve. Where another machine has joined by that name and was adopted, that
+one goes on until then.
 
 It needs permission to read and create RunNodes, and to create runnodes/token in API group jobs.orcon.tengu.io, which
 ClusterRole orcon-job-nodes has.
@@ -108,13 +108,8 @@ Exit codes: 0 printed, 2 the command failed, 130 interrupted.`,
 		Args:    arguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			n, err := o.find(c, args[0])
-			switch {
-			case err != nil:
-			case n.UID == "":
+			if err == nil && n.UID == "" {
 				err = n.kinds.Create(c.Context(), &n.RunNode)
-			case n.Spec.Key != "" && n.Spec.Order != v1alpha1.OrderRevoked && !yes:
-				err = ask(c, fmt.Sprintf("RunNode %s has a machine. One that joins by the token takes its place at once: "+
-					"the runs that it carries out are lost. Print a token?", n.Name))
 			}
 			if err != nil {
 				return err
@@ -128,7 +123,6 @@ Exit codes: 0 printed, 2 the command failed, 130 interrupted.`,
 		},
 	}
 	o.flags(c)
-	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask for confirmation")
 	return c
 }
 
@@ -160,7 +154,8 @@ func newNodeApprove() *cobra.Command {
 		Use:   "approve NAME",
 		Short: "Adopt the key of a machine that has joined, so that it takes runs",
 		Long: `job node approve adopts the key with which a machine has joined as RunNode NAME, and ends a suspension. The agent
-logs its key when it starts: compare it before, or give it by --key.
+logs its key when it starts: compare it before, or give it by --key. Where a machine is adopted and another one has joined
+beside it, --key says which of them it is to be from now on. The other one is refused, and its runs are lost.
 
 --namespaces adds namespaces whose runs the machine may carry out; without any it takes none. --capacity is how many runs
 it carries out at once.
@@ -196,7 +191,10 @@ func (o *approveNodeOptions) run(c *cobra.Command, name string) error {
 	switch {
 	case n.State == nil || n.State.Key == "":
 		return fmt.Errorf("no machine has joined as RunNode %s: orcon job node join %s prints a token", name, name)
-	case o.key != "" && o.key != n.State.Key:
+	case n.beside() && o.key != n.State.Key && o.key != n.Spec.Key:
+		return fmt.Errorf("RunNode %s has a machine, with key %s, and another one waits, with key %s: say by --key which of them it is to be",
+			name, n.Spec.Key, n.State.Key)
+	case o.key != "" && o.key != n.State.Key && !n.beside():
 		return fmt.Errorf("the machine that has joined as RunNode %s has key %s, not %s: give the whole key that its agent has logged; "+
 			"if that is another one, the machine is not yours: orcon job node revoke %s", name, n.State.Key, o.key, name)
 	case n.Spec.Order == v1alpha1.OrderRevoked:
@@ -211,7 +209,7 @@ func (o *approveNodeOptions) run(c *cobra.Command, name string) error {
 		}
 	}
 	err = n.change(c.Context(), func(s *v1alpha1.RunNodeSpec) {
-		s.Key, s.Order = n.State.Key, ""
+		s.Key, s.Order = cmp.Or(o.key, n.State.Key), ""
 		s.Namespaces = slices.Compact(slices.Sorted(slices.Values(slices.Concat(s.Namespaces, o.namespaces))))
 		if o.capacity > 0 {
 			s.Capacity = o.capacity
@@ -225,6 +223,11 @@ func (o *approveNodeOptions) run(c *cobra.Command, name string) error {
 	}
 	_, err = fmt.Fprintf(c.OutOrStdout(), "RunNode %s is adopted, for runs of namespaces %q\n", name, n.Spec.Namespaces)
 	return err
+}
+
+// beside reports whether another machine waits beside the one that is adopted.
+func (n *runNode) beside() bool {
+	return n.State != nil && n.State.Former != "" && n.State.Former == n.Spec.Key
 }
 
 // known returns an error for a check that is neither in the contract of runners nor in the report of the agent.

@@ -127,17 +127,6 @@ func TestNodeJoin(t *testing.T) {
 		assert.Equal(t, "orcon-node.lab-1\n", out)
 	}
 	assert.Len(t, c.nodes, 1)
-	c.nodes["lab-1"].Spec.Key = "k"
-	code, out, errs := c.call(t, "n\n", "join", "lab-1")
-	assert.Equal(t, exitMisuse, code)
-	assert.Empty(t, out)
-	assert.Contains(t, errs, "RunNode lab-1 has a machine. One that joins by the token takes its place at once: the runs that it carries out are lost. Print a token?")
-	code, out, errs = c.call(t, "", "join", "lab-1", "--yes")
-	require.Zero(t, code, errs)
-	assert.Equal(t, "orcon-node.lab-1\n", out)
-	c.nodes["lab-1"].Spec.Order = v1alpha1.OrderRevoked
-	code, _, errs = c.call(t, "", "join", "lab-1")
-	require.Zero(t, code, errs)
 }
 
 // A key is adopted after a person has compared it, and never another one.
@@ -184,6 +173,27 @@ func TestNodeApprove(t *testing.T) {
 		want.Accepted = tc.want
 		assert.Equal(t, want, c.nodes["lab-1"].Spec)
 	}
+}
+
+// Of two machines a person names the one that the RunNode is to be; no flag decides that alone.
+func TestNodeApproveOneOfTwo(t *testing.T) {
+	one, two := "sha256:"+strings.Repeat("a", 64), "sha256:"+strings.Repeat("b", 64)
+	c := newNodeCluster(t, machine("lab-1", two, func(n *v1alpha1.RunNode) { n.State.Former, n.Spec.Key = one, one }))
+	code, _, errs := c.call(t, "y\n", "approve", "lab-1", "--yes", "--capacity", "3")
+	assert.Equal(t, exitMisuse, code)
+	assert.Contains(t, errs, "RunNode lab-1 has a machine, with key "+one+", and another one waits, with key "+two+": say by --key which of them it is to be")
+	assert.Equal(t, v1alpha1.RunNodeSpec{Key: one}, c.nodes["lab-1"].Spec)
+	code, _, errs = c.call(t, "", "approve", "lab-1", "--key", "sha256:c")
+	assert.Equal(t, exitMisuse, code)
+	assert.Contains(t, errs, "say by --key which", "to revoke it would end both")
+	for _, key := range []string{one, two} {
+		code, _, errs = c.call(t, "", "approve", "lab-1", "--key", key, "--capacity", "3")
+		require.Zero(t, code, errs)
+		assert.Equal(t, v1alpha1.RunNodeSpec{Key: key, Capacity: 3}, c.nodes["lab-1"].Spec)
+	}
+	code, _, errs = c.call(t, "", "approve", "lab-1", "--key", one)
+	assert.Equal(t, exitMisuse, code, "its machine joins anew first")
+	assert.Contains(t, errs, "has key "+two+", not "+one)
 }
 
 func TestNodeOrders(t *testing.T) {

@@ -65,7 +65,7 @@ func (e *Dispatcher) Start(ctx context.Context, a executor.Attempt) error {
 	o := OfferedAttempt{Attempt: a, Offer: node.Offer{Node: name, Since: now}}
 	for _, n := range nodes {
 		if n.Name == name {
-			o.Key = n.Key
+			o.Key = n.Machine()
 		}
 	}
 	o.Input = run.Input{} // it is that of the Run

@@ -3,7 +3,6 @@ package node
 import (
 	"context"
 	"errors"
-	"time"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/executor"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/node"
@@ -31,12 +30,10 @@ type Nodes interface {
 	Show(ctx context.Context, name string, s Shown) error
 }
 
-// Shown holds values of the status of a node. Standing stays as it is where it is zero, and the others where Seen is.
+// Shown holds values of the status of a node. Standing stays as it is where it is zero, and Call where its Seen is.
 type Shown struct {
 	Standing node.Standing
-	Seen     time.Time
-	Contract string
-	Proof    *node.Proof
+	node.Call
 }
 
 // Offers stores offers by their attempts.

@@ -131,7 +131,7 @@ func (s *Server) Renew(ctx context.Context, r *connect.Request[wire.RenewRequest
 			if key != p.key {
 				return n.Identity, fmt.Errorf("%w: its key is not that of the connection", errRequest)
 			}
-			return n.Renew(key, s.Clock())
+			return n.Renew(key, p.expires, s.Clock())
 		})
 	}
 	if err != nil {

@@ -141,20 +141,6 @@ func TestRenew(t *testing.T) {
 	w.denied(renew(c, c.request()), "join again with a token")
 }
 
-// An agent that joins anew takes the place of the one before, whose key is not good any more; a person adopts it again.
-func TestJoinsAnew(t *testing.T) {
-	w := newWorld(t)
-	first, second := w.adopted(), w.caller()
-	text, err := w.Mint(t.Context(), "lab")
-	require.NoError(t, err)
-	require.NoError(t, second.join(text))
-	_, err = first.sync("")
-	w.denied(err, "the key is not that of the node")
-	answer, err := second.sync("")
-	require.NoError(t, err)
-	assert.Contains(t, answer.GetStanding(), "Pending: ")
-}
-
 // Both authorities of a rotation are trusted: certificates by the last one, which is trusted still, go on being good, and an
 // invitation names both.
 func TestRotation(t *testing.T) {

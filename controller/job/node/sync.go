@@ -27,7 +27,7 @@ func (s *Server) Sync(ctx context.Context, r *connect.Request[wire.SyncRequest])
 	}
 	n, err := s.permitted(ctx, p)
 	if err == nil {
-		err = s.called(ctx, n, r.Msg)
+		err = s.called(ctx, n, p.key, r.Msg)
 	}
 	if err == nil {
 		err = s.note(ctx, p, r.Msg.GetReports())
@@ -51,17 +51,22 @@ func (s *Server) permitted(ctx context.Context, p peer) (node.Node, error) {
 	return n, n.Permit(p.key, p.expires, s.Clock())
 }
 
-// called notes that a node has called, and what its agent found of the runner contract.
-func (s *Server) called(ctx context.Context, n node.Node, r *wire.SyncRequest) error {
+// called notes that the machine of a node has called, and what its agent found of the runner contract.
+func (s *Server) called(ctx context.Context, n node.Node, key string, r *wire.SyncRequest) error {
+	if key != n.Machine() {
+		return nil
+	}
 	var found *node.Proof
 	if p := r.GetProof(); p != nil {
 		found = node.NewProof(p.GetSubject(), p.GetReport())
 	}
 	now := s.Clock()
-	if now.Sub(n.Seen) < node.Heartbeat && n.Contract == r.GetContract() && reflect.DeepEqual(n.Proof, found) {
+	next := node.Call{Caller: key, Seen: n.Seen, Contract: r.GetContract(), Proof: found}
+	if now.Sub(n.Seen) < node.Heartbeat && reflect.DeepEqual(n.Call, next) {
 		return nil
 	}
-	return s.Nodes.Show(ctx, n.Name, Shown{Seen: now, Contract: r.GetContract(), Proof: found})
+	next.Seen = now
+	return s.Nodes.Show(ctx, n.Name, Shown{Call: next})
 }
 
 // note stores what a node reports.
@@ -132,7 +137,7 @@ func (s *Server) answer(ctx context.Context, p peer) (*wire.SyncResponse, error)
 	if err != nil {
 		return nil, err
 	}
-	standing := n.Standing(s.Clock())
+	standing := n.StandingOf(p.key, s.Clock())
 	answer := &wire.SyncResponse{Standing: standing.Phase + ": " + standing.Message, Authorities: bundle, Recipient: s.Recipient()}
 	for _, o := range offers {
 		if !o.To(p.name, p.key) || !o.Accepted && standing.Phase != node.Ready {

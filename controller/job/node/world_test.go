@@ -69,7 +69,7 @@ func newWorld(t *testing.T) *world {
 		t: t, nodes: map[string]domain.Node{}, version: map[string]int{}, offers: map[executor.Name]node.OfferedAttempt{},
 		inputs: map[executor.Name]run.Input{},
 	}
-	w.nodes["lab"] = domain.Node{Name: "lab", Capacity: 2, Namespaces: []string{"ns"}, Contract: run.Contract, Proof: &domain.Proof{}}
+	w.nodes["lab"] = domain.Node{Name: "lab", Capacity: 2, Namespaces: []string{"ns"}, Call: domain.Call{Contract: run.Contract, Proof: &domain.Proof{}}}
 	certificate, key, err := node.NewKeys(time.Now())
 	require.NoError(t, err)
 	w.keys = [3][]byte{certificate, key, nil}
@@ -179,7 +179,7 @@ func (w *world) Show(_ context.Context, name string, s node.Shown) error {
 	}
 	n := w.nodes[name]
 	if !s.Seen.IsZero() {
-		n.Seen, n.Contract, n.Proof = s.Seen, s.Contract, s.Proof
+		n.Call = s.Call
 	}
 	w.nodes[name] = n
 	return nil

@@ -16,7 +16,7 @@ import (
 func ready(name string, change ...func(*node.Node)) node.Node {
 	n := node.Node{
 		Name: name, Labels: map[string]string{"site": "a"}, Namespaces: []string{"ns"}, Capacity: 2, Adopted: "k",
-		Identity: node.Identity{Key: "k"}, Seen: start, Contract: "v1", Proof: &node.Proof{},
+		Identity: node.Identity{Key: "k"}, Call: node.Call{Seen: start, Contract: "v1", Proof: &node.Proof{}},
 	}
 	for _, one := range change {
 		one(&n)
@@ -106,7 +106,9 @@ func TestOffer(t *testing.T) {
 	o.Withdrawn = true
 	assert.False(t, o.Forgotten(n, true), "its node confirms that")
 	assert.True(t, o.Forgotten(node.Node{}, false))
-	n.Key = "j"
+	n.Key, n.Former = "j", "k"
+	assert.False(t, o.Forgotten(n, true), "its machine goes on beside one that waits")
+	n.Adopted = "j"
 	assert.True(t, o.Forgotten(n, true))
 	n.Key, n.Order = "k", node.Revoke
 	assert.True(t, o.Forgotten(n, true))

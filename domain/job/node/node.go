@@ -60,21 +60,31 @@ type Node struct {
 	// Adopted is the key that a person adopted; "" for none.
 	Adopted string
 	Identity
-	// Seen is when the node called last, Contract is the version of the runner contract that it has.
-	Seen     time.Time
-	Contract string
-	// Proof holds what its agent found of that contract; nil before it has. Accepted names checks that may differ.
-	Proof    *Proof
+	Call
+	// Accepted names checks of the runner contract that may differ.
 	Accepted []string
 }
 
-// Identity holds the key by which a node is known, and its token. Both are digests.
+// Identity holds the keys by which a node is known, and its token. All are digests.
 type Identity struct {
-	// Key is the key of the agent; "" before it has joined.
+	// Key is the key of the agent that joined last; "" before one has.
 	Key string
-	// Expires is the end of its last certificate.
+	// Former is the key that was adopted when Key joined; "" for none. It is the node's as long as it is adopted.
+	Former string
+	// Expires is the end of the last certificate of Key.
 	Expires time.Time
 	Token   Token
+}
+
+// Call holds what the agent of a node told in its last call. The zero value is that of one that has not called.
+type Call struct {
+	// Caller is the key of that agent; "" where an earlier version of the controller noted the call.
+	Caller string
+	Seen   time.Time
+	// Contract is the version of the runner contract that it has.
+	Contract string
+	// Proof holds what it found of that contract; nil before it has.
+	Proof *Proof
 }
 
 // Token lets an agent join once.
@@ -83,6 +93,24 @@ type Token struct {
 	Expires time.Time
 	// User is the key that has used it; "" for none.
 	User string
+}
+
+// Machine returns the key of the machine that the node is: the adopted one if it has joined, else the one that joined last.
+// A machine that joins beside an adopted one waits until a person decides.
+func (n Node) Machine() string {
+	if n.Former != "" && n.Former == n.Adopted {
+		return n.Former
+	}
+	return n.Key
+}
+
+// Called returns the node with the last call of its machine. A call of another one says nothing about it.
+func (n Node) Called(c Call) Node {
+	n.Call = Call{}
+	if c.Caller == "" || c.Caller == n.Machine() {
+		n.Call = c
+	}
+	return n
 }
 
 // Digest returns the digest of a key or of the secret of a token.
@@ -120,7 +148,10 @@ func (n Node) Join(digest, key string, now time.Time) (Identity, error) {
 		return refused(fmt.Errorf("%w: %w at %s", ErrToken, ErrExpired, t.Expires.UTC().Format(time.RFC3339)), another)
 	}
 	next := n.Identity
-	next.Token.User, next.Key = key, key
+	next.Token.User, next.Key, next.Former = key, key, ""
+	if m := n.Machine(); m == n.Adopted && m != key {
+		next.Former = m
+	}
 	return next.certified(now), nil
 }
 
@@ -147,7 +178,7 @@ func (n Node) known(key string) error {
 	switch {
 	case n.Order == Revoke:
 		return fmt.Errorf("RunNode %s may not call: %w", n.Name, ErrRevoked)
-	case n.Key == "" || n.Key != key:
+	case key == "" || key != n.Key && key != n.Machine():
 		return fmt.Errorf("RunNode %s may not call: %w: %s", n.Name, ErrUnknown, n.anew())
 	}
 	return nil
@@ -158,14 +189,17 @@ func (n Node) anew() string {
 	return "remove its identity.json, and join again with a token of orcon job node join " + n.Name
 }
 
-// Renew returns the identity with another certificate for the same key.
-func (n Node) Renew(key string, now time.Time) (Identity, error) {
+// Renew returns the identity with another certificate for a key, whose last one ends at expires.
+func (n Node) Renew(key string, expires, now time.Time) (Identity, error) {
 	if err := n.known(key); err != nil {
 		return n.Identity, err
 	}
-	if last := n.Expires.Add(RenewalGrace); !now.Before(last) {
+	if last := expires.Add(RenewalGrace); !now.Before(last) {
 		return n.Identity, fmt.Errorf("RunNode %s cannot renew its certificate: %w at %s: %s",
 			n.Name, ErrExpired, last.UTC().Format(time.RFC3339), n.anew())
+	}
+	if key != n.Key {
+		return n.Identity, nil
 	}
 	return n.certified(now), nil
 }

@@ -74,7 +74,7 @@ func TestCalls(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			now := start.Add(tc.after)
 			require.ErrorIs(t, tc.node.Permit(tc.key, ends, now), tc.permit, tc.why)
-			next, err := tc.node.Renew(tc.key, now)
+			next, err := tc.node.Renew(tc.key, ends, now)
 			require.ErrorIs(t, err, tc.renew, tc.why)
 			if tc.renew == nil {
 				assert.Equal(t, now.Add(node.CertificateLife), next.Expires)
@@ -101,7 +101,8 @@ type model struct {
 }
 
 // JOBS.md J13: whatever happens in whatever order, only the last key that joined by a token of this node is ever answered,
-// and none once the node is revoked; nothing gets work before a person has adopted that key.
+// and the adopted one, which no other takes the place of before a person decides so; none is once the node is revoked.
+// Nothing gets work before a person has adopted its key.
 func TestOnlyJoinedKeysCall(t *testing.T) {
 	keys := []string{"a", "b", "c"}
 	rapid.Check(t, func(t *rapid.T) {
@@ -118,39 +119,95 @@ func TestOnlyJoinedKeysCall(t *testing.T) {
 			"join": func(t *rapid.T) {
 				key := rapid.SampledFrom(keys).Draw(t, "key")
 				token := rapid.SampledFrom(append([]string{"", "forged"}, m.tokens...)).Draw(t, "token")
-				before := m.node.Token
+				before := m.node
 				next, err := m.node.Join(token, key, m.now)
 				if err == nil {
-					assert.Equal(t, before.Digest, token)
+					assert.Equal(t, before.Token.Digest, token)
 					assert.Contains(t, m.tokens, token)
-					assert.Contains(t, []string{"", key}, before.User, "one key for a token")
+					assert.Contains(t, []string{"", key}, before.Token.User, "one key for a token")
 					m.good = append(m.good, key)
 				}
 				m.node.Identity = next
+				if before.Permit(before.Adopted, m.now.Add(1), m.now) == nil {
+					assert.NoError(t, m.node.Permit(before.Adopted, m.now.Add(1), m.now), "a person has adopted it")
+					assert.Equal(t, before.Adopted, m.node.Machine())
+				}
 			},
 			"renew": func(t *rapid.T) {
-				m.node.Identity, _ = m.node.Renew(rapid.SampledFrom(keys).Draw(t, "key"), m.now)
+				m.node.Identity, _ = m.node.Renew(rapid.SampledFrom(keys).Draw(t, "key"), m.node.Expires, m.now)
 			},
-			"adopt":  func(t *rapid.T) { m.node.Adopted = m.node.Key },
+			"adopt":  func(t *rapid.T) { m.node.Adopted = rapid.SampledFrom(append(keys, m.node.Key)).Draw(t, "key") },
 			"revoke": func(*rapid.T) { m.node.Order = node.Revoke },
-			"call":   func(*rapid.T) { m.node.Seen = m.now },
+			"call": func(t *rapid.T) {
+				m.node = m.node.Called(node.Call{Caller: rapid.SampledFrom(keys).Draw(t, "key"), Seen: m.now, Proof: &node.Proof{}})
+			},
 			"wait": func(t *rapid.T) {
 				m.now = m.now.Add(time.Duration(rapid.IntRange(0, 40*24).Draw(t, "hours")) * time.Hour)
 			},
 			"": func(t *rapid.T) {
 				for _, key := range keys {
-					if m.node.Permit(key, m.node.Expires, m.now) != nil {
+					if m.node.Permit(key, m.now.Add(1), m.now) != nil {
 						continue
 					}
 					assert.NotEqual(t, node.Revoke, m.node.Order)
-					assert.Equal(t, m.good[len(m.good)-1], key)
+					assert.Contains(t, m.good, key)
+					assert.Contains(t, []string{m.good[len(m.good)-1], m.node.Adopted}, key)
 				}
 				d := node.Demand{Target: node.Selection{Name: "n"}, Namespace: "ns"}
 				if _, err := node.Choose(d, []node.Node{m.node}, nil, m.now); err == nil {
-					assert.Equal(t, m.node.Adopted, m.node.Key)
-					assert.NotEmpty(t, m.node.Key)
+					assert.Equal(t, m.node.Adopted, m.node.Machine())
+					assert.Contains(t, m.good, m.node.Adopted)
+					assert.Equal(t, m.node.Adopted, m.node.Caller, "its own proof counts")
 				}
 			},
 		})
 	})
+}
+
+// A machine that joins beside an adopted one waits, and so does the next one; the adopted one goes on until a person decides.
+func TestBeside(t *testing.T) {
+	n := node.Node{Name: "n", Adopted: "a", Identity: node.Identity{Key: "a"}}.Called(node.Call{Caller: "a", Seen: start, Proof: &node.Proof{}})
+	join := func(key string) {
+		var err error
+		n.Identity, err = n.Mint(key, start)
+		require.NoError(t, err)
+		n.Identity, err = n.Join(key, key, start)
+		require.NoError(t, err)
+	}
+	later := start.Add(time.Minute)
+	permitted := func(want ...string) {
+		t.Helper()
+		var got []string
+		for _, key := range []string{"a", "b", "c"} {
+			if n.Permit(key, later, start) == nil {
+				got = append(got, key)
+			}
+		}
+		assert.Equal(t, want, got)
+	}
+	join("b")
+	permitted("a", "b")
+	assert.Equal(t, node.Standing{Phase: node.Ready, Message: "it takes up to 0 runs at once; another machine has joined with key b: " +
+		"to have it take the place of this one, orcon job node approve n --key b"}, n.Standing(start))
+	assert.Equal(t, n.Standing(start), n.StandingOf("a", start))
+	assert.Equal(t, node.Pending, n.StandingOf("b", start).Phase)
+	join("c")
+	permitted("a", "c")
+	renewed, err := n.Renew("a", start, later)
+	require.NoError(t, err)
+	assert.Equal(t, n.Identity, renewed, "the end of the other's certificate is stored")
+	join("a")
+	permitted("a")
+	assert.Empty(t, n.Former, "the machine itself has joined again")
+	join("b")
+	call := n.Call
+	n.Adopted = "b"
+	permitted("b")
+	n = n.Called(call)
+	assert.Equal(t, node.Silent, n.Standing(start).Phase, "what another has proved does not count")
+	n.Adopted = "a"
+	permitted("a", "b")
+	n.Order = node.Revoke
+	permitted()
+	assert.Equal(t, "it is revoked: delete it once its machine is gone", n.Standing(start).Message)
 }

@@ -26,5 +26,5 @@ func (o Offer) Silent(seen, now time.Time) bool {
 // Forgotten reports whether an offer that is withdrawn may be deleted although its node has not confirmed that: it cannot
 // call any more.
 func (o Offer) Forgotten(n Node, exists bool) bool {
-	return o.Withdrawn && (!exists || n.Order == Revoke || n.Key != o.Key)
+	return o.Withdrawn && (!exists || n.known(o.Key) != nil)
 }

@@ -62,8 +62,8 @@ func TestUnproven(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			n := node.Node{
-				Name: "lab", Capacity: 1, Namespaces: []string{"ns"}, Contract: "v1", Adopted: "k", Identity: node.Identity{Key: "k"}, Seen: now,
-				Proof: tc.proof, Accepted: tc.accepted,
+				Name: "lab", Capacity: 1, Namespaces: []string{"ns"}, Adopted: "k", Identity: node.Identity{Key: "k"},
+				Call: node.Call{Seen: now, Contract: "v1", Proof: tc.proof}, Accepted: tc.accepted,
 			}
 			s := n.Standing(now)
 			assert.Equal(t, tc.phase, s.Phase, tc.why)

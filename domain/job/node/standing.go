@@ -30,15 +30,38 @@ type Standing struct {
 	Phase, Message string
 }
 
-// Standing returns the phase of the node at a time.
+// Standing returns the phase of the node at a time, and tells of a machine that waits beside that of the node.
 func (n Node) Standing(now time.Time) Standing {
+	s := n.standing(now)
+	if n.Machine() != n.Key && n.Order != Revoke {
+		s.Message += fmt.Sprintf("; another machine has joined with key %s: to have it take the place of this one, "+
+			"orcon job node approve %s --key %s", n.Key, n.Name, n.Key)
+	}
+	return s
+}
+
+// StandingOf returns the phase that an agent with a key has: one that is not the node's machine waits.
+func (n Node) StandingOf(key string, now time.Time) Standing {
+	if key != n.Machine() {
+		return n.pending(key)
+	}
+	return n.Standing(now)
+}
+
+// pending returns the standing of an agent that waits.
+func (n Node) pending(key string) Standing {
+	return Standing{Pending, fmt.Sprintf("its agent waits for a person, with key %s: orcon job node approve %s", key, n.Name)}
+}
+
+// standing returns the phase of the node's machine.
+func (n Node) standing(now time.Time) Standing {
 	switch {
 	case n.Order == Revoke:
 		return Standing{Revoked, "it is revoked: delete it once its machine is gone"}
 	case n.Key == "":
 		return Standing{Unjoined, "its agent has not joined: orcon job node join " + n.Name}
-	case n.Key != n.Adopted:
-		return Standing{Pending, fmt.Sprintf("its agent waits for a person, with key %s: orcon job node approve %s", n.Key, n.Name)}
+	case n.Machine() != n.Adopted:
+		return n.pending(n.Key)
 	case n.Order == Suspend:
 		return Standing{Suspended, "it is suspended: orcon job node approve " + n.Name + " has it take runs again"}
 	case now.Sub(n.Seen) >= Lost:

@@ -84,10 +84,11 @@ func TestNodeInTrouble(t *testing.T) {
 	t.Run("Container", func(t *testing.T) { f.contained(t, images[1]) })
 }
 
-// contained has an agent that is a container of the engine: it comes back with the engine, and its runs end.
+// contained has an agent that is a container of the engine join beside the adopted one, which goes on until a person decides.
+// The container comes back with the engine, and its runs end.
 func (f *field) contained(t *testing.T, image string) {
 	f = f.of(t)
-	invitation, err := nodes.ParseInvitation(f.orcon("job", "node", "join", "lab-2"))
+	invitation, err := nodes.ParseInvitation(f.orcon("job", "node", "join", lab))
 	require.NoError(t, err)
 	invitation.Address = "https://127.0.0.1:" + docker.ServicePort
 	f.node, err = os.MkdirTemp("", "n") //nolint:usetesting // a socket's path is short
@@ -102,13 +103,24 @@ func (f *field) contained(t *testing.T, image string) {
 		"--cap-drop", "ALL", "--volume", f.node+":"+f.node, "--volume", docker.Socket()+":/var/run/docker.sock",
 		image, "agent", "--folder", f.node, "--secrets", f.memory, "--join", filepath.Join(f.node, "token"))
 	t.Cleanup(func() { f.docker("rm", "--force", "orcon-agent") })
-	f.becomes("runnode/lab-2", "Pending")
-	f.orcon("job", "node", "approve", "lab-2", "--namespaces", shop, "--yes")
-	f.Kubectl(t, "-n", shop, "patch", "jobworkspace", "web", "--type=merge", "-p", `{"spec":{"target":{"runNode":{"name":"lab-2"}}}}`)
+	first := f.value("runnode/"+lab, "{.spec.key}")
+	key := func() string { return f.value("runnode/"+lab, "{.state.key}") }
+	require.NoError(t, within(t, func() bool { return key() != first }))
+	require.NoError(t, within(t, func() bool {
+		return strings.Contains(f.value("runnode/"+lab, "{.status.conditions[*].message}"), "another machine has joined with key "+key())
+	}))
+	f.begin("beside", "check")
+	f.ended("beside", "Succeeded", "8")
+	out, err := f.try("job", "node", "approve", lab, "--yes")
+	require.Error(t, err, out)
+	assert.Contains(t, out, "say by --key which of them it is to be")
+	f.orcon("job", "node", "approve", lab, "--key", key())
+	require.NoError(t, within(t, func() bool { return f.value("runnode/"+lab, "{.status.caller}") == key() }))
+	f.becomes("runnode/"+lab, "Ready")
 	f.begin("contained", "wait")
 	f.ready("contained")
 	docker.Restart(t)
-	f.ended("contained", "Failed", "8")
+	f.ended("contained", "Failed", "9")
 }
 
 // docker runs a command of the engine.

@@ -7,7 +7,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/job"
@@ -99,8 +98,7 @@ func (n Nodes) Show(ctx context.Context, name string, s controller.Shown) error 
 		convert.SetNode(o, s.Standing, n.Clock())
 	}
 	if !s.Seen.IsZero() {
-		o.Status.Seen, o.Status.Contract = &metav1.Time{Time: s.Seen}, s.Contract
-		convert.SetProof(o, s.Proof)
+		convert.SetCall(o, s.Call)
 	}
 	if equality.Semantic.DeepEqual(before.Status, o.Status) {
 		return nil

@@ -76,7 +76,7 @@ func TestShow(t *testing.T) {
 	require.NoError(t, n.Show(t.Context(), "lab", controller.Shown{Standing: standing}))
 	assert.Equal(t, first.ResourceVersion, read().ResourceVersion)
 	proof := &node.Proof{Subject: "s", Differences: []conformance.Difference{{Check: "root", Found: "x"}}}
-	require.NoError(t, n.Show(t.Context(), "lab", controller.Shown{Seen: now, Contract: "v1", Proof: proof}))
+	require.NoError(t, n.Show(t.Context(), "lab", controller.Shown{Call: node.Call{Seen: now, Contract: "v1", Proof: proof}}))
 	got, err := n.Get(t.Context(), "lab")
 	require.NoError(t, err)
 	assert.Equal(t, proof, got.Proof)
@@ -85,7 +85,7 @@ func TestShow(t *testing.T) {
 	assert.Equal(t, "root", seen.Status.Conformance.Differences[0].Check, "what is not shown stays")
 	assert.True(t, seen.Status.Seen.Equal(&seen.Status.Conditions[0].LastTransitionTime))
 	assert.Equal(t, "v1 Unjoined", seen.Status.Contract+" "+seen.Status.Phase)
-	require.NoError(t, n.Show(t.Context(), "lab", controller.Shown{Seen: now, Contract: "v1"}))
+	require.NoError(t, n.Show(t.Context(), "lab", controller.Shown{Call: node.Call{Seen: now, Contract: "v1"}}))
 	assert.Nil(t, read().Status.Conformance, "an agent that has not tested itself any more")
 }
 
@@ -101,10 +101,14 @@ func TestSpecs(t *testing.T) {
 		change func(*v1alpha1.RunNode)
 		want   string
 	}{
-		"new":       {"no agent", func(*v1alpha1.RunNode) {}, node.Unjoined},
-		"joined":    {"no person", func(o *v1alpha1.RunNode) { o.State.Key = "k" }, node.Pending},
-		"adopted":   {"it calls", func(o *v1alpha1.RunNode) { o.State.Key, o.Spec.Key = "k", "k" }, node.Ready},
-		"anew":      {"another agent", func(o *v1alpha1.RunNode) { o.State.Key, o.Spec.Key = "j", "k" }, node.Pending},
+		"new":     {"no agent", func(*v1alpha1.RunNode) {}, node.Unjoined},
+		"joined":  {"no person", func(o *v1alpha1.RunNode) { o.State.Key = "k" }, node.Pending},
+		"adopted": {"it calls", func(o *v1alpha1.RunNode) { o.State.Key, o.Spec.Key = "k", "k" }, node.Ready},
+		"anew":    {"another agent", func(o *v1alpha1.RunNode) { o.State.Key, o.Spec.Key = "j", "k" }, node.Pending},
+		"beside":  {"another agent waits", func(o *v1alpha1.RunNode) { o.State.Key, o.State.Former, o.Spec.Key = "j", "k", "k" }, node.Ready},
+		"replaced": {"its agent has not called", func(o *v1alpha1.RunNode) {
+			o.State.Key, o.State.Former, o.Spec.Key, o.Status.Caller = "j", "k", "j", "k"
+		}, node.Silent},
 		"suspended": {"by a person", func(o *v1alpha1.RunNode) { o.State.Key, o.Spec.Key, o.Spec.Order = "k", "k", "Suspended" }, node.Suspended},
 		"unproven":  {"no test", func(o *v1alpha1.RunNode) { o.State.Key, o.Spec.Key, o.Status.Conformance = "k", "k", nil }, node.Unproven},
 		"differing": {"it fails a check", fails, node.Differing},
@@ -155,7 +159,7 @@ func TestRefused(t *testing.T) {
 	err := n.Identify(t.Context(), "lab", "999", node.Identity{Key: "k"})
 	require.ErrorIs(t, err, errAway)
 	require.NotErrorIs(t, err, controller.ErrMoved)
-	require.ErrorContains(t, n.Show(t.Context(), "lab", controller.Shown{Seen: now}), "cannot write the status of RunNode lab: ")
+	require.ErrorContains(t, n.Show(t.Context(), "lab", controller.Shown{Call: node.Call{Seen: now}}), "cannot write the status of RunNode lab: ")
 	f := nodes.Offers{Cache: c, Live: c, Writer: refusing, Namespace: home}
 	require.ErrorContains(t, f.Make(t.Context(), offer("lab")), "cannot offer attempt 1 of Run shop/deploy to RunNode lab: ")
 	require.ErrorContains(t, f.Change(t.Context(), offer("lab")), "cannot change Lease orcon-system/job-offer-u-1: ")
@@ -186,7 +190,7 @@ func TestAway(t *testing.T) {
 	away := true
 	n, _ := newNodes(t, &away, runNode())
 	for _, err := range []error{
-		n.Show(t.Context(), "lab", controller.Shown{Seen: now}), n.Identify(t.Context(), "lab", "1", node.Identity{Key: "k"}),
+		n.Show(t.Context(), "lab", controller.Shown{Call: node.Call{Seen: now}}), n.Identify(t.Context(), "lab", "1", node.Identity{Key: "k"}),
 	} {
 		require.ErrorIs(t, err, errAway)
 		require.NotErrorIs(t, err, controller.ErrNone)

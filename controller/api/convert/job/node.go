@@ -33,13 +33,7 @@ func forTarget(t node.Selection) *v1alpha1.JobTarget {
 func ToNode(o *v1alpha1.RunNode) node.Node {
 	n := node.Node{
 		Name: o.Name, Labels: maps.Clone(o.Labels), Namespaces: slices.Clone(o.Spec.Namespaces), Capacity: int(max(o.Spec.Capacity, 1)),
-		Adopted: o.Spec.Key, Seen: value.Time(o.Status.Seen), Contract: o.Status.Contract, Accepted: slices.Clone(o.Spec.Accepted),
-	}
-	if c := o.Status.Conformance; c != nil {
-		n.Proof = &node.Proof{Subject: c.Subject}
-		for _, d := range c.Differences {
-			n.Proof.Differences = append(n.Proof.Differences, conformance.Difference{Check: d.Check, Found: d.Found})
-		}
+		Adopted: o.Spec.Key, Accepted: slices.Clone(o.Spec.Accepted),
 	}
 	switch o.Spec.Order {
 	case "":
@@ -49,30 +43,42 @@ func ToNode(o *v1alpha1.RunNode) node.Node {
 		n.Order = node.Suspend
 	}
 	if s := o.State; s != nil {
-		n.Key, n.Expires = s.Key, value.Time(s.Expires)
+		n.Key, n.Former, n.Expires = s.Key, s.Former, value.Time(s.Expires)
 		if t := s.Token; t != nil {
 			n.Token = node.Token{Digest: t.Digest, Expires: t.Expires.UTC(), User: t.User}
 		}
 	}
-	return n
+	return n.Called(toCall(o.Status))
+}
+
+// toCall returns the last call that a status tells of.
+func toCall(s v1alpha1.RunNodeStatus) node.Call {
+	call := node.Call{Caller: s.Caller, Seen: value.Time(s.Seen), Contract: s.Contract}
+	if c := s.Conformance; c != nil {
+		call.Proof = &node.Proof{Subject: c.Subject}
+		for _, d := range c.Differences {
+			call.Proof.Differences = append(call.Proof.Differences, conformance.Difference{Check: d.Check, Found: d.Found})
+		}
+	}
+	return call
 }
 
 // SetIdentity writes what an agent is known by.
 func SetIdentity(o *v1alpha1.RunNode, i node.Identity) {
-	o.State = &v1alpha1.RunNodeState{Key: i.Key, Expires: value.FromTime(i.Expires)}
+	o.State = &v1alpha1.RunNodeState{Key: i.Key, Former: i.Former, Expires: value.FromTime(i.Expires)}
 	if t := i.Token; t.Digest != "" {
 		o.State.Token = &v1alpha1.RunNodeToken{Digest: t.Digest, Expires: metav1.NewTime(t.Expires), User: t.User}
 	}
 }
 
-// SetProof writes what an agent found of the runner contract; nil for nothing.
-func SetProof(o *v1alpha1.RunNode, p *node.Proof) {
-	o.Status.Conformance = nil
-	if p == nil {
+// SetCall writes the last call of an agent.
+func SetCall(o *v1alpha1.RunNode, c node.Call) {
+	o.Status.Caller, o.Status.Seen, o.Status.Contract, o.Status.Conformance = c.Caller, value.FromTime(c.Seen), c.Contract, nil
+	if c.Proof == nil {
 		return
 	}
-	o.Status.Conformance = &v1alpha1.RunNodeConformance{Subject: p.Subject}
-	for _, d := range p.Differences {
+	o.Status.Conformance = &v1alpha1.RunNodeConformance{Subject: c.Proof.Subject}
+	for _, d := range c.Proof.Differences {
 		o.Status.Conformance.Differences = append(o.Status.Conformance.Differences, v1alpha1.RunNodeDifference{Check: d.Check, Found: d.Found})
 	}
 }

@@ -39,7 +39,7 @@ type RunNode struct {
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.order) || has(self.order) || oldSelf.order != 'Revoked'",message="it is revoked"
 type RunNodeSpec struct {
 	// key is the digest of the key that a person has adopted, as state.key shows it; unset adopts none. An agent that joins
-	// anew has another key, and waits until that is adopted.
+	// anew has another key, and waits until that is adopted; the one before goes on until then.
 	// +optional
 	// +kubebuilder:validation:MaxLength=71
 	// +kubebuilder:validation:Pattern=`^sha256:[0-9a-f]{64}$`
@@ -78,11 +78,16 @@ const (
 
 // RunNodeState holds what an agent is known by.
 type RunNodeState struct {
-	// key is the digest of the key of the agent that has joined; unset before that.
+	// key is the digest of the key of the agent that joined last; unset before one has.
 	// +optional
 	// +kubebuilder:validation:MaxLength=71
 	Key string `json:"key,omitempty"`
-	// expires is the end of its last certificate, which it may renew for 30 days more; unset before it has joined.
+	// former is the digest of the key that was adopted when the last agent joined: it may call as long as spec.key adopts it.
+	// Unset for none.
+	// +optional
+	// +kubebuilder:validation:MaxLength=71
+	Former string `json:"former,omitempty"`
+	// expires is the end of the last certificate of key, which may be renewed for 30 days more; unset before one has joined.
 	// +optional
 	Expires *metav1.Time `json:"expires,omitempty"`
 	// token lets an agent join once; unset for none.
@@ -114,6 +119,10 @@ type RunNodeStatus struct {
 	// +optional
 	// +kubebuilder:validation:Enum=Unjoined;Pending;Suspended;Revoked;Silent;Unproven;Differing;Ready
 	Phase string `json:"phase,omitempty"`
+	// caller is the digest of the key of the agent that seen, contract and conformance are about; unset before it has called.
+	// +optional
+	// +kubebuilder:validation:MaxLength=71
+	Caller string `json:"caller,omitempty"`
 	// seen is when its agent called last, to about ten seconds; unset before that.
 	// +optional
 	Seen *metav1.Time `json:"seen,omitempty"`
