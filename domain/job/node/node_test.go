@@ -190,7 +190,8 @@ func TestBeside(t *testing.T) {
 	assert.Equal(t, node.Standing{Phase: node.Ready, Message: "it takes up to 0 runs at once; another machine has joined with key b: " +
 		"to have it take the place of this one, orcon job node approve n --key b"}, n.Standing(start))
 	assert.Equal(t, n.Standing(start), n.StandingOf("a", start))
-	assert.Equal(t, node.Pending, n.StandingOf("b", start).Phase)
+	assert.Equal(t, node.Standing{Phase: node.Pending, Message: "another machine is adopted, and this one waits for a person, with key b: " +
+		"to have it take the place of that one, orcon job node approve n --key b"}, n.StandingOf("b", start))
 	join("c")
 	permitted("a", "c")
 	renewed, err := n.Renew("a", start, later)

@@ -43,14 +43,10 @@ func (n Node) Standing(now time.Time) Standing {
 // StandingOf returns the phase that an agent with a key has: one that is not the node's machine waits.
 func (n Node) StandingOf(key string, now time.Time) Standing {
 	if key != n.Machine() {
-		return n.pending(key)
+		return Standing{Pending, fmt.Sprintf("another machine is adopted, and this one waits for a person, with key %s: "+
+			"to have it take the place of that one, orcon job node approve %s --key %s", key, n.Name, key)}
 	}
 	return n.Standing(now)
-}
-
-// pending returns the standing of an agent that waits.
-func (n Node) pending(key string) Standing {
-	return Standing{Pending, fmt.Sprintf("its agent waits for a person, with key %s: orcon job node approve %s", key, n.Name)}
 }
 
 // standing returns the phase of the node's machine.
@@ -61,7 +57,7 @@ func (n Node) standing(now time.Time) Standing {
 	case n.Key == "":
 		return Standing{Unjoined, "its agent has not joined: orcon job node join " + n.Name}
 	case n.Machine() != n.Adopted:
-		return n.pending(n.Key)
+		return Standing{Pending, fmt.Sprintf("its agent waits for a person, with key %s: orcon job node approve %s", n.Key, n.Name)}
 	case n.Order == Suspend:
 		return Standing{Suspended, "it is suspended: orcon job node approve " + n.Name + " has it take runs again"}
 	case now.Sub(n.Seen) >= Lost:
