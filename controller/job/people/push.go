@@ -75,7 +75,7 @@ func (a *API) pushed(ctx context.Context, uid string, p pushing) error {
 			return w, nil
 		case w.State.Number != seen:
 			return w, fmt.Errorf("cannot push a state to %s: %w: generation %d is current, not %d: look at it with `orcon job state show %[1]s`",
-				w.Name, workspace.ErrStale, w.State.Number, seen)
+				w.Name, workspace.ErrChanged, w.State.Number, seen)
 		}
 		extent, err := evidence.Extent(ctx, a.Store, uid, w)
 		if err != nil {
