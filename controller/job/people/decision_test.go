@@ -127,7 +127,7 @@ func TestDecisionsRefused(t *testing.T) {
 	}{
 		"Because":    {"others must know why", wire.Decision{Remedy: "retry", Because: " ", Fence: 1}, 400, metav1.StatusReasonBadRequest, "because: the request is invalid: it is empty"},
 		"Word":       {"the nearest word", wire.Decision{Remedy: "retri", Because: "x", Fence: 1}, 400, metav1.StatusReasonBadRequest, `remedy: the request is invalid: "retri" is unknown: did you mean "retry"?`},
-		"Words":      {"or all", wire.Decision{Because: "x", Fence: 1}, 400, metav1.StatusReasonBadRequest, `use one of ["generation" "checkpoint"`},
+		"Words":      {"or all", wire.Decision{Because: "x", Fence: 1}, 400, metav1.StatusReasonBadRequest, `use one of generation, checkpoint, `},
 		"Fence":      {"another hold", wire.Decision{Remedy: "retry", Because: "x", Fence: 7}, 409, metav1.StatusReasonConflict, "fence 7 was decided about"},
 		"Generation": {"another state", wire.Decision{Remedy: "retry", Because: "x", Fence: 1, Generation: 3}, 409, metav1.StatusReasonConflict, "the state has changed since it was looked at: generation 0 is current, not 3"},
 		"Orphan":     {"there is none", wire.Decision{Remedy: "orphan", Because: "x", Fence: 1, Orphan: "y"}, 400, metav1.StatusReasonBadRequest, "orcon job state show ns/web"},

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
 )
 
 // Selection names the node of a run: one by its name, or one of those that have all labels.
@@ -84,7 +86,7 @@ func (n Node) fits(d Demand, used int, now time.Time) error {
 	case n.Contract != d.Contract:
 		return fmt.Errorf("%s has contract %q of the runner, and the template needs %q: update its agent", n.Name, n.Contract, d.Contract)
 	case used >= n.Capacity:
-		return fmt.Errorf("%s has no room: it carries out %d runs of %d", n.Name, used, n.Capacity)
+		return fmt.Errorf("%s has no room: it carries out %d of %s", n.Name, used, job.Counted(n.Capacity, "run", "runs"))
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ func TestUnproven(t *testing.T) {
 	}{
 		"none":     {"nothing is known", nil, nil, node.Unproven, "has not tested yet"},
 		"none but": {"nothing is known, whatever is accepted", nil, []string{"root"}, node.Unproven, "update an agent"},
-		"golden":   {"it keeps the contract", proof(conformance.Golden()), nil, node.Ready, "takes up to 1 runs"},
+		"golden":   {"it keeps the contract", proof(conformance.Golden()), nil, node.Ready, "takes up to 1 run at once"},
 		"differs": {
 			"what differs, and the cure", proof(differing("root", "user")), nil, node.Differing,
 			`root: broken; user: broken: mend its engine, which is tested again every few minutes, or accept that: orcon job node approve lab --accept "root" --accept "user"`,

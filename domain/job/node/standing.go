@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
 )
 
 // The phases: the state of a node in one word.
@@ -47,7 +48,7 @@ func (n Node) Standing(now time.Time) Standing {
 	if s, is := n.unproven(); is {
 		return s
 	}
-	return Standing{Ready, fmt.Sprintf("it takes up to %d runs at once", n.Capacity)}
+	return Standing{Ready, fmt.Sprintf("it takes up to %s at once", job.Counted(n.Capacity, "run", "runs"))}
 }
 
 // Conditions returns the conditions of a node.

@@ -78,7 +78,7 @@ func TestPlanWaits(t *testing.T) {
 			assert.Equal(t, tc.reason, ready.Reason, tc.why)
 			if tc.reason != "Ready" {
 				assert.Contains(t, ready.Message, "JobRun db-plan")
-				assert.Contains(t, ready.Message, "`orcon job approve db-plan`")
+				assert.Contains(t, ready.Message, "`orcon job approve shop/db-plan`")
 			}
 		})
 	}
