@@ -198,6 +198,9 @@ var reasons = map[workspace.Reason]string{
 	workspace.StateTooLarge: "its state is too large, and kept as an orphan",
 }
 
+// signalled is the first exit code of a process that a signal ended.
+const signalled = 128
+
 // ended returns the status of the Run whose end the Workspace records.
 func ended(f Facts, w workspace.Workspace) Status {
 	e := w.Last
@@ -211,6 +214,8 @@ func ended(f Facts, w workspace.Workspace) Status {
 		s.Phase, s.Message = Lost, "its end is not known: the Workspace goes on from generation "+fmt.Sprint(w.State.Number)
 	case stop != "" && e.Exit.Cause == job.NotStarted:
 		s.Phase, s.Message = stop, "it was stopped before its process started"
+	case stop != "" && e.Exit.Cause == "" && e.Exit.Code < signalled: // by itself, or as it was asked: its code does not tell
+		s.Phase, s.Message = stop, "its process has ended ("+e.Exit.String()+")"
 	case stop != "":
 		s.Phase, s.Message = stop, "its process was stopped ("+e.Exit.String()+")"
 	case e.Exit.Success() && e.Outcome.Releases():
