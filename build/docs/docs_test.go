@@ -64,7 +64,7 @@ fi
 // The page of a command has all those below it, however deep.
 func TestCommandsOfCommands(t *testing.T) {
 	g := generator{out: t.TempDir(), orcon: filepath.Join(t.TempDir(), "orcon")}
-	require.NoError(t, os.WriteFile(g.orcon, []byte(deep), 0o700)) //nolint:gosec // a program
+	require.NoError(t, os.WriteFile(g.orcon, []byte(deep), 0o700))
 	require.NoError(t, g.cli(t.Context()))
 	text, err := os.ReadFile(filepath.Join(g.out, "docs/reference/cli/job.md"))
 	require.NoError(t, err)

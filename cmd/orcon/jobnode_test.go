@@ -186,6 +186,14 @@ func TestNodeApprove(t *testing.T) {
 	}
 }
 
+// A machine that may carry out runs of no namespace takes none, and the answer says so.
+func TestNodeApproveNoNamespace(t *testing.T) {
+	c := newNodeCluster(t, machine("lab-1", "k"))
+	code, out, errs := c.call(t, "", "approve", "lab-1", "--yes")
+	require.Zero(t, code, errs)
+	assert.Equal(t, "RunNode lab-1 is adopted, but takes no runs: --namespaces adds namespaces whose runs it may carry out\n", out)
+}
+
 func TestNodeOrders(t *testing.T) {
 	c := newNodeCluster(t, machine("lab-1", "k"))
 	code, out, errs := c.call(t, "", "drain", "lab-1")
