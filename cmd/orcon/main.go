@@ -126,8 +126,8 @@ func knownCommand(c *cobra.Command, args []string) error {
 // knownFlag refuses a flag that a command does not have, with the nearest one, or a wrong value. What follows an unknown
 // command is none of its flags: the command is refused.
 func knownFlag(c *cobra.Command, err error) error {
-	if c.HasSubCommands() {
-		if unknown := c.ValidateArgs(c.Flags().Args()); unknown != nil {
+	if words := c.Flags().Args(); c.HasSubCommands() && len(words) > 0 {
+		if unknown := c.ValidateArgs(words); unknown != nil {
 			return unknown
 		}
 	}
