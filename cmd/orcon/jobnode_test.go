@@ -213,14 +213,14 @@ func TestNodeList(t *testing.T) {
 	c := newNodeCluster(t, machine("b", "k"), machine("a", "k", func(n *v1alpha1.RunNode) {
 		n.Spec.Namespaces, n.Status.Phase = []string{"shop"}, "Ready"
 		n.Status.Seen = &metav1.Time{Time: time.Now().Add(-5 * time.Second)}
-		n.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: "True", Message: "it takes up to 1 run at once"}}
+		n.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: "True", Message: "it takes runs, up to 1 at once"}}
 	}))
 	code, out, errs := c.call(t, "", "list")
 	require.Zero(t, code, errs)
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	assert.Regexp(t, `^NODE +PHASE +SEEN +CAPACITY +NAMESPACES`, lines[0])
 	assert.Regexp(t, `^a +Ready +[5-9]s +1 +shop`, lines[1])
-	assert.Contains(t, out, "it takes up to 1 run at once")
+	assert.Contains(t, out, "it takes runs, up to 1 at once")
 	code, out, errs = c.call(t, "", "list", "-o", "json")
 	require.Zero(t, code, errs)
 	assert.Contains(t, out, `"key": "k"`)

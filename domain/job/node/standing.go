@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
 )
 
 // The phases: the state of a node in one word.
@@ -48,7 +47,7 @@ func (n Node) Standing(now time.Time) Standing {
 	if s, is := n.unproven(); is {
 		return s
 	}
-	return Standing{Ready, fmt.Sprintf("it takes up to %s at once", job.Counted(n.Capacity, "run", "runs"))}
+	return Standing{Ready, fmt.Sprintf("it takes runs, up to %d at once", n.Capacity)}
 }
 
 // Conditions returns the conditions of a node.
