@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -70,17 +71,29 @@ func (g generator) verb(ctx context.Context, exits string, c [2]string) error {
 		return err
 	}
 	u.write(p, "##", exits)
-	for _, group := range u.groups {
-		for _, below := range group.commands {
-			inner, err := g.help(ctx, c[0], below[0])
+	if err := g.below(ctx, p, exits, u, c[0]); err != nil {
+		return err
+	}
+	return g.write("cli/"+c[0]+".md", p)
+}
+
+// below adds the commands below a command, which words name.
+func (g generator) below(ctx context.Context, p *page, exits string, of usage, words ...string) error {
+	for _, group := range of.groups {
+		for _, c := range group.commands {
+			words := append(slices.Clone(words), c[0])
+			inner, err := g.help(ctx, words...)
 			if err != nil {
 				return err
 			}
-			p.line("## orcon %s %s\n", c[0], below[0])
+			p.line("## orcon %s\n", strings.Join(words, " "))
 			inner.write(p, "###", exits)
+			if err := g.below(ctx, p, exits, inner, words...); err != nil {
+				return err
+			}
 		}
 	}
-	return g.write("cli/"+c[0]+".md", p)
+	return nil
 }
 
 func (u usage) write(p *page, heading, exits string) {

@@ -42,6 +42,37 @@ func TestParseUsage(t *testing.T) {
 	assert.Equal(t, []group{{"Cluster", [][2]string{{"check", "Look at the cluster"}}}}, u.groups)
 }
 
+// deep is an orcon whose commands have commands, which have commands.
+const deep = `#!/bin/sh
+case "$*" in
+"--help") below=job ;;
+"job --help") below=state ;;
+"job state --help") below=show ;;
+*) below= ;;
+esac
+echo "About $*."
+echo
+echo "Usage:"
+echo "  orcon ${*%--help}[flags]"
+if [ -n "$below" ]; then
+  echo
+  echo "Available Commands:"
+  echo "  $below   Summary of $below"
+fi
+`
+
+// The page of a command has all those below it, however deep.
+func TestCommandsOfCommands(t *testing.T) {
+	g := generator{out: t.TempDir(), orcon: filepath.Join(t.TempDir(), "orcon")}
+	require.NoError(t, os.WriteFile(g.orcon, []byte(deep), 0o700))
+	require.NoError(t, g.cli(t.Context()))
+	text, err := os.ReadFile(filepath.Join(g.out, "docs/reference/cli/job.md"))
+	require.NoError(t, err)
+	for _, want := range []string{"# orcon job\n", "## orcon job state\n\nAbout job state --help.", "## orcon job state show\n\nAbout job state show --help."} {
+		assert.Contains(t, string(text), want)
+	}
+}
+
 // Every page can be written from this checkout, and is the same each time.
 func TestPagesAreDeterministic(t *testing.T) {
 	write := func() map[string]string {

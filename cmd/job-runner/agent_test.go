@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"flag"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -114,4 +116,22 @@ func TestKeeperOfAgent(t *testing.T) {
 	a.Input.Exclude = []string{"["}
 	_, err = m.keeper(a, "/runs/u.2")
 	require.Error(t, err)
+}
+
+// The page of the agent has each of its flags, with what counts without it.
+func TestAgentFlags(t *testing.T) {
+	text, err := os.ReadFile("../../docs/reference/run-node-agent.md")
+	require.NoError(t, err)
+	flags := flagsOf("agent", "", io.Discard)
+	(&machine{limits: dockerjob.DefaultLimits()}).define(flags)
+	rows := 0
+	flags.VisitAll(func(f *flag.Flag) {
+		value := "none"
+		if f.DefValue != "" {
+			value = "`" + f.DefValue + "`"
+		}
+		assert.Contains(t, string(text), "\n| `--"+f.Name+"` | "+value)
+		rows++
+	})
+	assert.Equal(t, rows, strings.Count(string(text), "\n| `--"), "no flag is there that is gone")
 }

@@ -391,8 +391,8 @@ func TestJobArguments(t *testing.T) {
 		"NoWorkspace":   {[]string{"run", "wbe", "--action", "deploy"}, "there is no JobWorkspace shop/wbe: kubectl get jobworkspaces -A lists"},
 		"NoRun":         {[]string{"cancel", "x"}, "there is no JobRun shop/x: orcon job runs -n shop lists"},
 		"NoLog":         {[]string{"logs", "x"}, "cannot find JobRun x: there is no such object"},
-		"Attempt":       {[]string{"logs", "web-1", "--attempt", "3"}, "it has 1 attempts, not 3"},
-		"File":          {[]string{"logs", "web-1", "--file", "/logs/a"}, `there is no "/logs/a": use one of []`},
+		"Attempt":       {[]string{"logs", "web-1", "--attempt", "3"}, "it has 1 attempt, not 3"},
+		"File":          {[]string{"logs", "web-1", "--file", "/logs/a"}, `there is no "/logs/a": nothing is stored of this attempt`},
 		"Namespace":     {[]string{"logs", "other/x"}, `"other/x" is not in namespace shop: leave -n out`},
 		"Name":          {[]string{"logs", "a/b/c"}, `"a/b/c" is not`},
 		"Because":       {[]string{"unlock", "web"}, "the flag --because is missing: give the reason"},
@@ -417,6 +417,15 @@ func TestJobArguments(t *testing.T) {
 	assert.Len(t, j.runs, 1, "nothing was created")
 	_, _, errs := call("", "job", "log", "web-1")
 	assert.Contains(t, errs, `unknown command "log" (did you mean logs?)`)
+	for said, args := range map[string][]string{
+		`unknown command "stat" (did you mean state?): see orcon job --help`:          {"job", "stat", "show", "x", "-n", "shop"},
+		`unknown command "lst" (did you mean list?): see orcon job node --help`:       {"job", "node", "lst", "-o", "json"},
+		`unknown command "pusch" (did you mean push?): see orcon job template --help`: {"job", "template", "pusch", ".", "--template", "web"},
+		`unknown shorthand flag: 'n' in -n: see orcon job --help`:                     {"job", "-n", "shop"},
+	} {
+		_, _, errs := call("", args...)
+		assert.Equal(t, "orcon: "+said+"\n", errs)
+	}
 }
 
 // A cluster without the job controller is an answer with a cure.

@@ -77,6 +77,9 @@ func (o *acceptOptions) run(c *cobra.Command, name string) error {
 	if o.store == "" && o.orphan == "" && seen.Phase != "NeedsAccept" {
 		return fmt.Errorf("JobWorkspace %s needs no acceptance of its state: %s: %s", target, seen.Phase, seen.Message)
 	}
+	if o.store != "" && seen.Phase != "StoreAhead" {
+		return fmt.Errorf("JobWorkspace %s has nothing to accept: its store is not ahead", target)
+	}
 	if err := printState(screenOf(c), seen); err != nil {
 		return err
 	}

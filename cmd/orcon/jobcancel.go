@@ -50,7 +50,10 @@ func cancelRun(c *cobra.Command, target jobTarget) error {
 	if err := target.kinds.Patch(c.Context(), r, client.MergeFrom(before)); err != nil {
 		return fmt.Errorf("cannot cancel JobRun %s: %w", target, err)
 	}
-	_, err = fmt.Fprintf(c.OutOrStdout(), "JobRun %s is being cancelled: orcon job logs %s -n %s -f shows its end\n", target, target.name,
-		target.namespace)
+	shows := fmt.Sprintf("logs %s -n %s -f", target.name, target.namespace)
+	if r.Status.Fence == 0 { // it has not started, and its JobWorkspace may not be there
+		shows = "runs -n " + target.namespace
+	}
+	_, err = fmt.Fprintf(c.OutOrStdout(), "JobRun %s is being cancelled: orcon job %s shows its end\n", target, shows)
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -30,6 +31,7 @@ permits, for JobWorkspaces that name it in spec.target.`,
 		Args: knownCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
+	c.SuggestionsMinimumDistance = 2
 	c.AddCommand(newNodeJoin(), newNodeApprove(), newNodeDrain(), newNodeRevoke(), newNodeList())
 	return c
 }
@@ -221,7 +223,11 @@ func (o *approveNodeOptions) run(c *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(c.OutOrStdout(), "RunNode %s is adopted, for runs of namespaces %q\n", name, n.Spec.Namespaces)
+	permitted := "but takes no runs: --namespaces adds namespaces whose runs it may carry out"
+	if len(n.Spec.Namespaces) > 0 {
+		permitted = "for runs of namespaces " + strings.Join(n.Spec.Namespaces, ", ")
+	}
+	_, err = fmt.Fprintf(c.OutOrStdout(), "RunNode %s is adopted, %s\n", name, permitted)
 	return err
 }
 
@@ -243,7 +249,8 @@ func known(found *v1alpha1.RunNodeConformance, accepted []string) error {
 	}
 	for _, name := range accepted {
 		if name != "" && !slices.Contains(all, name) {
-			return fmt.Errorf("--accept %q: there is no such check: use one of %q", name, slices.Compact(slices.Sorted(slices.Values(all))))
+			return fmt.Errorf("--accept %q: there is no such check: use one of %s", name,
+				strings.Join(slices.Compact(slices.Sorted(slices.Values(all))), ", "))
 		}
 	}
 	return nil

@@ -145,7 +145,7 @@ func TestNodeApprove(t *testing.T) {
 		"None":     {"a name that is wrong", []string{"lab-2"}, "there is no RunNode lab-2: orcon job node list lists those that there are"},
 		"Unjoined": {"nothing to adopt", []string{"new", "--yes"}, "no machine has joined as RunNode new: orcon job node join new prints a token"},
 		"Revoked":  {"for ever", []string{"old", "--yes"}, "RunNode old is revoked, which is final: delete it, then orcon job node join old"},
-		"NoCheck":  {"a check that is none", []string{"lab-1", "--yes", "--accept", "bogus"}, `--accept "bogus": there is no such check: use one of ["burst of 10 MiB" "cancel" `},
+		"NoCheck":  {"a check that is none", []string{"lab-1", "--yes", "--accept", "bogus"}, `--accept "bogus": there is no such check: use one of burst of 10 MiB, cancel, `},
 		"Other":    {"another machine was first", []string{"lab-1", "--key", "sha256:b"}, "has key " + key + ", not sha256:b"},
 	}
 	for label, tc := range tests {
@@ -160,7 +160,7 @@ func TestNodeApprove(t *testing.T) {
 	assert.Empty(t, c.nodes["lab-1"].Spec.Key)
 	code, out, errs := c.call(t, "", "approve", "lab-1", "--key", key, "--namespaces", "test,shop", "--capacity", "3")
 	require.Zero(t, code, errs)
-	assert.Contains(t, out, `RunNode lab-1 is adopted, for runs of namespaces ["shop" "test"]`)
+	assert.Contains(t, out, "RunNode lab-1 is adopted, for runs of namespaces shop, test\n")
 	want := v1alpha1.RunNodeSpec{Key: key, Namespaces: []string{"shop", "test"}, Capacity: 3}
 	assert.Equal(t, want, c.nodes["lab-1"].Spec)
 	for _, tc := range []struct{ args, want []string }{
@@ -196,6 +196,14 @@ func TestNodeApproveOneOfTwo(t *testing.T) {
 	assert.Contains(t, errs, "has key "+two+", not "+one)
 }
 
+// A machine that may carry out runs of no namespace takes none, and the answer says so.
+func TestNodeApproveNoNamespace(t *testing.T) {
+	c := newNodeCluster(t, machine("lab-1", "k"))
+	code, out, errs := c.call(t, "", "approve", "lab-1", "--yes")
+	require.Zero(t, code, errs)
+	assert.Equal(t, "RunNode lab-1 is adopted, but takes no runs: --namespaces adds namespaces whose runs it may carry out\n", out)
+}
+
 func TestNodeOrders(t *testing.T) {
 	c := newNodeCluster(t, machine("lab-1", "k"))
 	code, out, errs := c.call(t, "", "drain", "lab-1")
@@ -215,14 +223,14 @@ func TestNodeList(t *testing.T) {
 	c := newNodeCluster(t, machine("b", "k"), machine("a", "k", func(n *v1alpha1.RunNode) {
 		n.Spec.Namespaces, n.Status.Phase = []string{"shop"}, "Ready"
 		n.Status.Seen = &metav1.Time{Time: time.Now().Add(-5 * time.Second)}
-		n.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: "True", Message: "it takes up to 1 runs at once"}}
+		n.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: "True", Message: "it takes runs, up to 1 at once"}}
 	}))
 	code, out, errs := c.call(t, "", "list")
 	require.Zero(t, code, errs)
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	assert.Regexp(t, `^NODE +PHASE +SEEN +CAPACITY +NAMESPACES`, lines[0])
 	assert.Regexp(t, `^a +Ready +[5-9]s +1 +shop`, lines[1])
-	assert.Contains(t, out, "it takes up to 1 runs at once")
+	assert.Contains(t, out, "it takes runs, up to 1 at once")
 	code, out, errs = c.call(t, "", "list", "-o", "json")
 	require.Zero(t, code, errs)
 	assert.Contains(t, out, `"key": "k"`)

@@ -180,8 +180,8 @@ func (o *jobRunOptions) prepare(c *cobra.Command, target jobTarget) error {
 	}
 	program, err := templates.Find(c.Context(), target.kinds, w)
 	if _, missing := errors.AsType[*templates.MissingError](err); missing && o.template != "" {
-		return fmt.Errorf("cannot make JobWorkspace %s: JobTemplate %s/%s does not exist, or has no version yet: see orcon job template list",
-			target, target.namespace, o.template)
+		return fmt.Errorf("cannot make JobWorkspace %s: JobTemplate %s/%s does not exist, or has no version yet: "+
+			"orcon job template list -n %[2]s lists those that there are", target, target.namespace, o.template)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot run JobWorkspace %s: %w", target, err)

@@ -48,7 +48,7 @@ func TestJobRunTemplate(t *testing.T) {
 		"Both":     {[]string{"web", "--template", "tofu", "--name", "web", "--action", "deploy"}, `cannot use "web" with --template and --name`},
 		"Neither":  {[]string{"--action", "deploy"}, "WORKSPACE is missing"},
 		"Action":   {[]string{"--template", "tofu", "--name", "newer", "--action", "deplyo"}, "deplyo"},
-		"Template": {[]string{"--template", "none", "--name", "newer", "--action", "deploy"}, "cannot make JobWorkspace shop/newer: JobTemplate shop/none does not exist"},
+		"Template": {[]string{"--template", "none", "--name", "newer", "--action", "deploy"}, "cannot make JobWorkspace shop/newer: JobTemplate shop/none does not exist, or has no version yet: orcon job template list -n shop lists those that there are"},
 	}
 	for label, tc := range tests {
 		t.Run(label, func(t *testing.T) {
@@ -129,7 +129,7 @@ func TestJobRuns(t *testing.T) {
 	j := newJobCluster(t)
 	_, out, errs := j.call("", "runs")
 	assert.Empty(t, out)
-	assert.Contains(t, errs, "there are no runs: orcon job run WORKSPACE --action ACTION starts one")
+	assert.Contains(t, errs, "there are no runs: orcon job run WORKSPACE --action ACTION -n shop starts one")
 	j.add("web-1", 3*time.Hour, func(r *v1alpha1.JobRun) { end(r, "Failed", "it failed with exit code 7", &v1alpha1.JobExit{Code: 7}) })
 	j.add("web-2", time.Hour, func(r *v1alpha1.JobRun) {
 		r.Status.Phase, r.Status.Attempt = "Lost", 2
@@ -158,13 +158,17 @@ func TestJobCancel(t *testing.T) {
 	j.add("web-1", time.Hour, func(*v1alpha1.JobRun) {})
 	code, out, errs := j.call("", "cancel", "web-1")
 	require.Zero(t, code, errs)
-	assert.Equal(t, "JobRun shop/web-1 is being cancelled: orcon job logs web-1 -n shop -f shows its end\n", out)
+	assert.Equal(t, "JobRun shop/web-1 is being cancelled: orcon job runs -n shop shows its end\n", out,
+		"it has no log: its JobWorkspace may not be there")
 	assert.Equal(t, v1alpha1.CancelRequested, j.runs["web-1"].Spec.Cancel)
 	j.add("web-2", time.Hour, func(r *v1alpha1.JobRun) { end(r, "Succeeded", "", nil) })
 	code, out, _ = j.call("", "cancel", "web-2")
 	assert.Zero(t, code)
 	assert.Equal(t, "JobRun shop/web-2 has ended: Succeeded\n", out)
 	assert.Empty(t, j.runs["web-2"].Spec.Cancel)
+	j.add("web-3", time.Hour, func(r *v1alpha1.JobRun) { r.Status.Fence = 3 })
+	_, out, _ = j.call("", "cancel", "web-3")
+	assert.Equal(t, "JobRun shop/web-3 is being cancelled: orcon job logs web-3 -n shop -f shows its end\n", out)
 }
 
 func TestJobLogs(t *testing.T) {

@@ -104,7 +104,7 @@ func (o *jobRunsOptions) run(c *cobra.Command, of string) error {
 		return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 	s := screenOf(c)
-	return o.output.print(s, shown, func() error { return printRuns(s, shown, o.all, time.Now()) })
+	return o.output.print(s, shown, func() error { return printRuns(s, shown, target.namespace, time.Now()) })
 }
 
 // addPast adds the runs of a JobWorkspace whose objects are gone.
@@ -162,10 +162,11 @@ func shownRunOf(r v1alpha1.JobRun) shownRun {
 	return shown
 }
 
-// printRuns prints a table of runs.
-func printRuns(s screen, all []shownRun, namespaces bool, now time.Time) error {
+// printRuns prints a table of the runs of a namespace; "" stands for all namespaces.
+func printRuns(s screen, all []shownRun, namespace string, now time.Time) error {
+	namespaces := namespace == ""
 	if len(all) == 0 {
-		s.note("there are no runs: orcon job run WORKSPACE --action ACTION starts one")
+		s.note(fmt.Sprintf("there are no runs: orcon job run WORKSPACE --action ACTION -n %s starts one", cmp.Or(namespace, "NAMESPACE")))
 		return nil
 	}
 	header := []string{"RUN", "WORKSPACE", "ACTION", "PHASE", "ATTEMPTS", "STATE", "AGE", "MESSAGE"}

@@ -206,6 +206,11 @@ func TestJobStateAccept(t *testing.T) {
 	assert.Contains(t, out, "its program: Killed")
 	assert.True(t, j.World.Workspace("w").State.Accepted)
 
+	code, out, errs = j.call("", "state", "accept", "web", "--because", "x", "--store", "newest")
+	assert.Equal(t, exitMisuse, code)
+	assert.Equal(t, "orcon: JobWorkspace shop/web has nothing to accept: its store is not ahead\n", errs)
+	assert.Empty(t, out, "nothing is asked")
+
 	older := j.World.Workspace("w")
 	j.push(t, map[string]string{"a": "2"})
 	j.change(t, func(workspace.Workspace) (workspace.Workspace, error) { return older, nil })

@@ -123,8 +123,14 @@ func knownCommand(c *cobra.Command, args []string) error {
 	return fmt.Errorf("unknown command %q%s: see %s --help", args[0], suggested, c.CommandPath())
 }
 
-// knownFlag refuses a flag that a command does not have, with the nearest one, or a wrong value.
+// knownFlag refuses a flag that a command does not have, with the nearest one, or a wrong value. What follows an unknown
+// command is none of its flags: the command is refused.
 func knownFlag(c *cobra.Command, err error) error {
+	if words := c.Flags().Args(); c.HasSubCommands() && len(words) > 0 {
+		if unknown := c.ValidateArgs(words); unknown != nil {
+			return unknown
+		}
+	}
 	if wrong, is := errors.AsType[*pflag.InvalidValueError](err); is {
 		err = wrongValue(wrong)
 	}

@@ -103,7 +103,7 @@ func (l admission) consented(ctx context.Context, o *v1alpha1.JobRun) (run.Input
 	}
 	approved, err := freezing(l).approved(ctx, o.Spec.Plan)
 	if err == nil {
-		err = run.Consent(o.Spec.Plan, input.Plan, approved)
+		err = run.Consent(l.w, o.Spec.Plan, input.Plan, approved)
 	}
 	return input, err
 }

@@ -75,6 +75,18 @@ func TestFreezing(t *testing.T) {
 	assert.Contains(t, w.of("three"), "deploy, destroy: create another JobRun")
 	assert.Equal(t, v1alpha1.OutcomeNone, w.get("two").State.End.Outcome)
 	assert.Contains(t, w.of("one"), "PodPending")
+
+	template := &v1alpha1.JobTemplate{}
+	require.NoError(t, w.client.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "tofu"}, template))
+	template.Spec.Parameters.Raw = []byte(`{"type": "object", "properties": {"size": {"type": "integer"}, "speed": {"type": "integer"}}}`)
+	require.NoError(t, w.client.Update(t.Context(), template))
+	w.change(func(o *v1alpha1.JobWorkspace) {
+		o.Spec.Parameters = &runtime.RawExtension{Raw: []byte(`{"size": "big", "speed": "slow"}`)}
+	})
+	w.run("four")
+	w.pass(r, 0)
+	assert.NotContains(t, w.of("four"), "\n")
+	assert.Contains(t, w.get("four").State.End.Message, "; parameter ")
 }
 
 // A Run without a Workspace waits for it, and ends when it is cancelled.
@@ -87,7 +99,7 @@ func TestNoWorkspace(t *testing.T) {
 	assert.Equal(t, "Stalled Missing: there is no JobWorkspace db in namespace shop: create it, or delete this JobRun", w.of("one"))
 	w.cancel("one")
 	w.pass(r, 0)
-	assert.Contains(t, w.of("one"), "Stalled Cancelled")
+	assert.Equal(t, "Stalled Cancelled: it was cancelled before it started: there is no JobWorkspace db in namespace shop", w.of("one"))
 }
 
 // The lock has the safety of the template that the Run was frozen from, also if the Workspace names another one now

@@ -65,7 +65,7 @@ func TestChecks(t *testing.T) {
 	w.claim()
 	w.finish(2, "")
 	w.pass(r, 0)
-	assert.Equal(t, "True Drifted: JobRun "+first+" found that what is there differs from the state: `orcon job logs "+first+"` shows what", w.drifted())
+	assert.Equal(t, "True Drifted: JobRun "+first+" found that what is there differs from the state: `orcon job logs shop/"+first+"` shows what", w.drifted())
 	w.pass(w.process(), 0)
 	require.Len(t, w.checks(), 2)
 	w.claim()

@@ -78,7 +78,7 @@ func (l ending) refuse(ctx context.Context, e *execution, reason error) error {
 // refusal returns the end of a Run that waits and can never start. One whose plan is void has another Run plan again.
 func refusal(o *v1alpha1.JobRun, reason error) run.Status {
 	if errors.Is(reason, workspace.ErrVoid) {
-		return run.PlanChanged(reason, replanner(o))
+		return run.PlanChanged(reason, o.Namespace, replanner(o))
 	}
 	return run.Refused(reason)
 }

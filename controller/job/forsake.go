@@ -64,12 +64,12 @@ func (l forsaking) gone(ctx context.Context, uid types.UID) error {
 
 // await publishes that a Run waits for its Workspace; one that is cancelled ends.
 func (l forsaking) await(ctx context.Context, e *execution) error {
+	missing := fmt.Sprintf("there is no JobWorkspace %s in namespace %s", l.name.Name, l.name.Namespace)
 	if convert.Cancelled(e.JobRun) {
-		if err := l.publishEnd(ctx, e, run.Forsaken(0, 0)); err != nil {
+		if err := l.publishEnd(ctx, e, run.Withdrawn(missing)); err != nil {
 			return err
 		}
 		return l.publishRun(ctx, e.JobRun, e.published)
 	}
-	return l.publishRun(ctx, e.JobRun, run.Missing(fmt.Sprintf("there is no JobWorkspace %s in namespace %s: create it, or delete this JobRun",
-		l.name.Name, l.name.Namespace)))
+	return l.publishRun(ctx, e.JobRun, run.Missing(missing+": create it, or delete this JobRun"))
 }

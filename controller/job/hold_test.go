@@ -67,7 +67,7 @@ func TestReplace(t *testing.T) {
 	w, r := started(t, false)
 	w.current().Over = true
 	w.pass(r, 0)
-	assert.Contains(t, w.of("one"), "Stalled CannotStart: its pod ended before it claimed the run, and another one is made: correct it")
+	assert.Contains(t, w.of("one"), "Stalled CannotStart: its pod ended before it claimed the run, and another one is made; the run starts once that is corrected")
 	w.pass(r, 4*time.Second)
 	assert.Equal(t, int64(1), w.workspace().State.Fence)
 	w.pass(r, time.Second)
@@ -83,7 +83,7 @@ func TestReplace(t *testing.T) {
 	assert.Equal(t, int64(3), w.workspace().State.Fence)
 	w.current().Obstacle = "ImagePullBackOff: manifest unknown"
 	w.pass(r, time.Second)
-	assert.Contains(t, w.of("one"), "CannotStart: ImagePullBackOff: manifest unknown: correct it, or `orcon job cancel one`")
+	assert.Contains(t, w.of("one"), "CannotStart: ImagePullBackOff: manifest unknown; the run starts once that is corrected, and `orcon job cancel shop/one` ends it")
 }
 
 // An attempt that has not claimed, and whose node does not answer, is given to another one; of one that has claimed its
@@ -92,7 +92,7 @@ func TestSilentNode(t *testing.T) {
 	w, r := started(t, false)
 	w.current().Silent, w.current().Obstacle = true, "RunNode lab does not answer"
 	w.pass(r, 0)
-	assert.Contains(t, w.of("one"), "Stalled CannotStart: RunNode lab does not answer: correct it")
+	assert.Contains(t, w.of("one"), "Stalled CannotStart: RunNode lab does not answer; the run starts once that is corrected")
 	w.pass(r, 5*time.Second)
 	assert.Equal(t, int32(2), w.workspace().State.Lock.Attempt)
 	assert.Len(t, w.pods, 1, "the first one is removed")
@@ -320,7 +320,7 @@ func TestCannotStart(t *testing.T) {
 	w.refuses = errors.New("exceeded quota: pods")
 	_, err := r.Reconcile(t.Context(), request())
 	require.ErrorContains(t, err, "exceeded quota")
-	assert.Contains(t, w.of("one"), "Stalled CannotStart: cannot start attempt 1: exceeded quota: pods: correct it")
+	assert.Contains(t, w.of("one"), "Stalled CannotStart: cannot start attempt 1: exceeded quota: pods; the run starts once that is corrected")
 	w.refuses = nil
 	w.pass(r, 0)
 	assert.Contains(t, w.of("one"), "Reconciling PodPending")

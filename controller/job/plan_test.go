@@ -33,7 +33,7 @@ func planned(t *testing.T) (*world, *Reconciler) {
 	w.claim()
 	w.leave("plan")
 	w.pass(r, 0)
-	require.Contains(t, w.of("plan"), "Ready Planned: its plan waits: `orcon job plan plan` shows it, `orcon job approve plan` has it applied")
+	require.Contains(t, w.of("plan"), "Ready Planned: its plan waits: `orcon job plan shop/plan` shows it, `orcon job approve shop/plan` has it applied")
 	return w, r
 }
 
@@ -80,8 +80,8 @@ func TestApproval(t *testing.T) {
 	w.applies("foreign", "two")
 	w.pass(r, 0)
 	assert.Contains(t, w.of("direct"), "Stalled Refused: cannot run deploy: it needs the approval of a plan: make one with `orcon job run shop/db --action plan`")
-	assert.Contains(t, w.of("early"), "Stalled Refused: cannot apply the plan of Run plan: it needs the approval of a plan: `orcon job approve plan`")
-	assert.Contains(t, w.of("foreign"), "Run plan has made a newer one: `orcon job approve plan`")
+	assert.Contains(t, w.of("early"), "Stalled Refused: cannot apply the plan of Run plan: it needs the approval of a plan: `orcon job approve shop/plan`")
+	assert.Contains(t, w.of("foreign"), "Run plan has made a newer one: `orcon job approve shop/plan`")
 	w.approve(planDigest)
 	w.applies("apply", "plan")
 	w.applies("again", "plan")
@@ -111,7 +111,7 @@ func TestApprovalWithdrawn(t *testing.T) {
 	w.claim()
 	w.finish(0, "")
 	w.pass(r, 0)
-	assert.Contains(t, w.of("apply"), "Stalled Refused: cannot apply the plan of Run plan: it needs the approval of a plan: `orcon job approve plan`")
+	assert.Contains(t, w.of("apply"), "Stalled Refused: cannot apply the plan of Run plan: it needs the approval of a plan: `orcon job approve shop/plan`")
 	assert.Empty(t, w.workspace().State.Lock)
 }
 
@@ -150,7 +150,7 @@ func TestPlanChanged(t *testing.T) {
 			again := replanner(w.get("apply"))
 			assert.Contains(t, w.of("apply"), "Stalled PlanChanged: ")
 			assert.Contains(t, w.of("apply"), tc.says)
-			assert.Contains(t, w.of("apply"), "JobRun "+again+" plans again: `orcon job approve "+again+"`")
+			assert.Contains(t, w.of("apply"), "JobRun "+again+" plans again: `orcon job approve shop/"+again+"`")
 			assert.Equal(t, v1alpha1.JobRunPhase("Rejected"), w.get("apply").State.End.Phase)
 			assert.Equal(t, "plan", w.get(again).Spec.Action)
 			assert.Equal(t, again, w.current().attempt.Run)

@@ -163,7 +163,7 @@ func TestUnclaimed(t *testing.T) {
 	assert.NotContains(t, w.of("one"), "no space", "its pod has no node")
 	w.current().Where, w.current().Progress = "node", "its keeper has not claimed it yet"
 	w.pass(r, 0)
-	assert.Contains(t, w.of("one"), "Stalled CannotStart: its program has not started: cannot claim the run: no space left on device: its keeper tries again")
+	assert.Contains(t, w.of("one"), "Stalled CannotStart: its program has not started: cannot claim the run: no space left on device; its keeper tries again, and `orcon job cancel shop/one` ends the run")
 	w.signs[run] = Sign{Fence: 7, Delay: w.signs[run].Delay}
 	w.pass(r, 0)
 	assert.Contains(t, w.of("one"), "Reconciling PodPending: its keeper has not claimed it yet")

@@ -200,7 +200,7 @@ func Cell(message string) string {
 	return strings.TrimRight(head[:end], " ,") + "…"
 }
 
-// New returns a condition whose message is cut to MaxMessage.
+// New returns a condition whose message is one line, and cut to MaxMessage.
 func New(t Type, is bool, reason, message string) Condition {
-	return Condition{Type: t, True: is, Reason: reason, Message: Cut(message, MaxMessage)}
+	return Condition{Type: t, True: is, Reason: reason, Message: Cut(Line(message), MaxMessage)}
 }

@@ -14,6 +14,26 @@ const (
 	MaxEntry = 1 << 10
 )
 
+// Line returns a text as one line: the errors of errors.Join, a line each, are told apart by semicolons.
+func Line(text string) string {
+	if !strings.Contains(text, "\n") {
+		return text
+	}
+	var line strings.Builder
+	for part := range strings.SplitSeq(text, "\n") {
+		part = strings.TrimSpace(part)
+		switch before := line.String(); {
+		case part == "" || before == "":
+		case strings.HasSuffix(before, ":") || strings.HasSuffix(before, ";") || strings.HasSuffix(before, ","):
+			line.WriteString(" ")
+		default:
+			line.WriteString("; ")
+		}
+		line.WriteString(part)
+	}
+	return line.String()
+}
+
 // ellipsis ends a text that was cut.
 const ellipsis = "…"
 

@@ -1,6 +1,7 @@
 package condition
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -32,6 +33,15 @@ func TestCut(t *testing.T) {
 		assert.True(t, utf8.ValidString(got))
 		assert.True(t, strings.HasPrefix(text, strings.TrimSuffix(got, ellipsis)))
 	})
+}
+
+// Errors that are joined are told apart on one line, as tables show it.
+func TestLine(t *testing.T) {
+	joined := errors.Join(errors.New("a is unknown"), errors.New("b does not fit"))
+	assert.Equal(t, "a is unknown; b does not fit", Line(joined.Error()))
+	assert.Equal(t, "cannot render: no such file: try again", Line("cannot render:\n  no such file: try again\n"))
+	assert.Equal(t, "as it is ", Line("as it is "))
+	assert.Equal(t, "a; b", New(Stalled, true, "Failed", "a\nb").Message)
 }
 
 func TestCutList(t *testing.T) {

@@ -45,7 +45,7 @@ func TestParse(t *testing.T) {
 	_, err = job.ParseSafety("idempotnt")
 	require.EqualError(t, err, `cannot use safety "idempotnt": did you mean "idempotent"?`)
 	_, err = job.ParseConcurrency("CancelRunning")
-	require.EqualError(t, err, `cannot use concurrency "CancelRunning": use one of ["Queue" "Reject" "SupersedeQueued"]`)
+	require.EqualError(t, err, `cannot use concurrency "CancelRunning": use one of Queue, Reject, SupersedeQueued`)
 }
 
 // An exit says whether the files may be half written.

@@ -2,6 +2,7 @@ package job
 
 import (
 	"fmt"
+	"strings"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/spelling"
 )
@@ -53,7 +54,7 @@ func parse[T ~string](field, text string, known ...T) (T, error) {
 			return word, nil
 		}
 	}
-	cure := fmt.Sprintf("use one of %q", words)
+	cure := "use one of " + strings.Join(words, ", ")
 	if near := spelling.Nearest(text, words); near != "" {
 		cure = fmt.Sprintf("did you mean %q?", near)
 	}

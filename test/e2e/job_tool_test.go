@@ -227,7 +227,7 @@ func (w *world) plans() {
 	stale := w.begin("network", "plan")
 	w.phase(stale, "Succeeded")
 	w.eventually(func() string { // it is seen in the list
-		if all := w.kubectl("get", "jobworkspaces"); !strings.Contains(all, "`orcon job approve "+stale+"`") {
+		if all := w.kubectl("get", "jobworkspaces"); !strings.Contains(all, "`orcon job approve "+w.namespace+"/"+stale+"`") {
 			return all
 		}
 		return ""

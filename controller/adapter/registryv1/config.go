@@ -6,6 +6,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/spelling"
@@ -69,7 +70,7 @@ func known(settings map[string]any, names ...string) error {
 		if near := spelling.Nearest(key, names); near != "" {
 			return fmt.Errorf("%q is unknown: did you mean %q?", key, near)
 		}
-		return fmt.Errorf("%q is unknown: the settings are %v", key, names)
+		return fmt.Errorf("%q is unknown: the settings are %s", key, strings.Join(names, ", "))
 	}
 	return nil
 }

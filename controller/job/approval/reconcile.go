@@ -41,7 +41,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	given := approval.Approval{Run: o.Spec.Run, Digest: o.Spec.PlanDigest, By: o.Status.Run}
+	given := approval.Approval{Namespace: o.Namespace, Run: o.Spec.Run, Digest: o.Spec.PlanDigest, By: o.Status.Run}
 	before := o.DeepCopy()
 	if given.By == "" && given.Judge(subject).Reason == approval.Approved {
 		if err := r.apply(ctx, o, made); err != nil {

@@ -127,7 +127,7 @@ func TestApproved(t *testing.T) {
 		w.writes = -1
 		o := w.pass()
 		assert.Equal(t, "db-012345", o.Status.Run)
-		assert.Equal(t, "Ready Approved: JobRun db-012345 applies the plan: `orcon job logs db-012345 -f`", why(o))
+		assert.Equal(t, "Ready Approved: JobRun db-012345 applies the plan: `orcon job logs shop/db-012345 -f`", why(o))
 		require.Len(t, o.OwnerReferences, 1, "it goes with the JobRun that planned")
 		var list v1alpha1.JobRunList
 		require.NoError(t, w.Client.List(t.Context(), &list))

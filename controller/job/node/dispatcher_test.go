@@ -193,7 +193,7 @@ func TestRefused(t *testing.T) {
 		one.UID = uid
 		require.NoError(t, e.Start(t.Context(), one))
 	}
-	require.ErrorContains(t, e.Start(t.Context(), a), "lab has no room: it carries out 2 runs of 2")
+	require.ErrorContains(t, e.Start(t.Context(), a), "lab has no room: its spec.capacity is 2, and it carries out 2")
 }
 
 // Nodes show their standing, and offers go that their nodes cannot confirm any more.

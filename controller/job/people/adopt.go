@@ -1,6 +1,7 @@
 package people
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -76,8 +77,8 @@ func (a *API) adopt(w http.ResponseWriter, r *http.Request, c call, uid string, 
 		return fmt.Errorf("cannot adopt the state that %s left: %w", l.UID, err)
 	}
 	defer got.remove()
-	by := fmt.Sprintf("%s, of generation %d of %s", c.person.Name, l.Generation, l.UID)
-	if err := a.pushed(r.Context(), uid, pushing{received: got, by: by, seen: d.Generation, adopts: true}); err != nil {
+	from := fmt.Sprintf("generation %d of %s", l.Generation, cmp.Or(l.Name, "UID "+l.UID))
+	if err := a.pushed(r.Context(), uid, pushing{received: got, by: c.person.Name, seen: d.Generation, adopts: from}); err != nil {
 		return err
 	}
 	a.record(r, c, uid, StateAdopted, fmt.Sprintf("adopted generation %d of JobWorkspace %s (UID %s)", l.Generation, l.Name, l.UID), d.Because)

@@ -70,7 +70,7 @@ func TestAdopt(t *testing.T) {
 	require.Equal(t, http.StatusOK, code, text)
 	w := b.World.Workspace("w")
 	assert.Equal(t, digest, w.State.Digest)
-	assert.Equal(t, "the push of ann, of generation 4 of old", w.State.Author)
+	assert.Equal(t, "ann, adopted from generation 4 of ns/web", w.State.Author)
 	assert.Equal(t, "Ready", shown(t, text).Phase)
 	assert.Equal(t, "StateAdopted ns/web ann: adopted generation 4 of JobWorkspace ns/web (UID old) moved", b.journal()[0])
 	fence := w.Fence

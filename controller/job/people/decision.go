@@ -60,7 +60,7 @@ func decisionOf(w http.ResponseWriter, r *http.Request) (people.Decision, error)
 		string(workspace.Discard), people.Adopt, people.Rollback, people.StoreNewest, people.StoreIgnore,
 	}
 	if !slices.Contains(known, d.Remedy) {
-		cure := fmt.Sprintf("use one of %q", known)
+		cure := "use one of " + strings.Join(known, ", ")
 		if near := spelling.Nearest(d.Remedy, known); near != "" {
 			cure = fmt.Sprintf("did you mean %q?", near)
 		}

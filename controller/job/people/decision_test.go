@@ -127,12 +127,12 @@ func TestDecisionsRefused(t *testing.T) {
 	}{
 		"Because":    {"others must know why", wire.Decision{Remedy: "retry", Because: " ", Fence: 1}, 400, metav1.StatusReasonBadRequest, "because: the request is invalid: it is empty"},
 		"Word":       {"the nearest word", wire.Decision{Remedy: "retri", Because: "x", Fence: 1}, 400, metav1.StatusReasonBadRequest, `remedy: the request is invalid: "retri" is unknown: did you mean "retry"?`},
-		"Words":      {"or all", wire.Decision{Because: "x", Fence: 1}, 400, metav1.StatusReasonBadRequest, `use one of ["generation" "checkpoint"`},
+		"Words":      {"or all", wire.Decision{Because: "x", Fence: 1}, 400, metav1.StatusReasonBadRequest, `use one of generation, checkpoint, `},
 		"Fence":      {"another hold", wire.Decision{Remedy: "retry", Because: "x", Fence: 7}, 409, metav1.StatusReasonConflict, "fence 7 was decided about"},
-		"Generation": {"another state", wire.Decision{Remedy: "retry", Because: "x", Fence: 1, Generation: 3}, 409, metav1.StatusReasonConflict, "generation 0 is current, not 3"},
+		"Generation": {"another state", wire.Decision{Remedy: "retry", Because: "x", Fence: 1, Generation: 3}, 409, metav1.StatusReasonConflict, "the state has changed since it was looked at: generation 0 is current, not 3"},
 		"Orphan":     {"there is none", wire.Decision{Remedy: "orphan", Because: "x", Fence: 1, Orphan: "y"}, 400, metav1.StatusReasonBadRequest, "orcon job state show ns/web"},
 		"Rollback":   {"the lock is held", wire.Decision{Remedy: wire.Rollback, Because: "x", To: 0}, 409, metav1.StatusReasonConflict, "holds the lock"},
-		"Store":      {"it is not ahead", wire.Decision{Remedy: wire.StoreIgnore, Because: "x"}, 409, metav1.StatusReasonConflict, "it is not ahead"},
+		"Store":      {"it is not ahead", wire.Decision{Remedy: wire.StoreIgnore, Because: "x"}, 409, metav1.StatusReasonConflict, "nothing is to be accepted: the store is not ahead"},
 	}
 	b := newBench(t)
 	b.lose(t, nil)

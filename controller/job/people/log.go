@@ -8,12 +8,14 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/golang/glog"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/people"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/logs"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
 )
 
 // question holds the parameters of a request for a log.
@@ -70,7 +72,8 @@ func (a *API) log(w http.ResponseWriter, r *http.Request, c call) error {
 	case run.Fence == 0 && !q.follow:
 		return fmt.Errorf("cannot read the log of JobRun %s: %w: the run has not started", c, ErrNotFound)
 	case q.attempt > run.Attempt && run.Attempt > 0:
-		return fmt.Errorf("cannot read the log of JobRun %s: %w: it has %d attempts, not %d", c, ErrNotFound, run.Attempt, q.attempt)
+		return fmt.Errorf("cannot read the log of JobRun %s: %w: it has %s, not %d", c, ErrNotFound,
+			job.Counted(run.Attempt, "attempt", "attempts"), q.attempt)
 	}
 	if q.file != "" {
 		return a.file(w, r, logs.Attempt{Workspace: run.Workspace, Fence: run.fence(q.attempt)}, q.file)
@@ -96,8 +99,11 @@ func (a *API) file(w http.ResponseWriter, r *http.Request, of logs.Attempt, name
 	if err != nil {
 		return err
 	}
-	if !slices.Contains(names, name) {
-		return fmt.Errorf("cannot read the log: %w: there is no %q: use one of %q", ErrNotFound, name, names)
+	switch {
+	case len(names) == 0:
+		return fmt.Errorf("cannot read the log: %w: there is no %q: nothing is stored of this attempt", ErrNotFound, name)
+	case !slices.Contains(names, name):
+		return fmt.Errorf("cannot read the log: %w: there is no %q: use one of %s", ErrNotFound, name, strings.Join(names, ", "))
 	}
 	text, _, err := logs.Read(r.Context(), a.Store, of, name)
 	if err != nil {

@@ -141,7 +141,7 @@ func TestLogFile(t *testing.T) {
 	_, text := b.logOf(t, url.Values{"file": {"/logs/ansible.log"}})
 	assert.Equal(t, "one\n[5 bytes of this log are missing here]\ntwo\n", text)
 	code, text := b.logOf(t, url.Values{"file": {"/logs/other"}})
-	refused(t, text, code, metav1.StatusReasonNotFound, `there is no "/logs/other": use one of ["/logs/ansible.log" "stdout"]`)
+	refused(t, text, code, metav1.StatusReasonNotFound, `there is no "/logs/other": use one of /logs/ansible.log, stdout`)
 	code, text = b.logOf(t, url.Values{"file": {"/logs/ansible.log"}, "follow": {"true"}})
 	refused(t, text, code, metav1.StatusReasonBadRequest, "leave follow and since out")
 }

@@ -38,8 +38,8 @@ func (a plans) send(w http.ResponseWriter, r *http.Request, c call) error {
 	case p.Digest == "":
 		return fmt.Errorf("cannot read the plan of JobRun %s: %w: it left none", c, ErrNotFound)
 	case p.Fence != run.Fence:
-		return fmt.Errorf("cannot read the plan of JobRun %s: %w: it left none, or %s has made a newer one: `orcon job plan %s`",
-			c, ErrNotFound, p.Run, p.Run.Name)
+		return fmt.Errorf("cannot read the plan of JobRun %s: %w: it left none, or %s has made a newer one: `orcon job plan %s/%s`",
+			c, ErrNotFound, p.Run, c.namespace, p.Run.Name)
 	}
 	shown := people.RunPlan{
 		TypeMeta: typeOf("JobRunPlan"), Namespace: c.namespace, Run: c.name, Digest: p.Digest, Generation: p.Generation,

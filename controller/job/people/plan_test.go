@@ -80,6 +80,6 @@ func TestNoPlan(t *testing.T) {
 	b.planned(t, map[string]string{"plan.txt": "1 to add"})
 	b.set(people.Run{Workspace: "w", Attempt: 1, Fence: 2, Ended: true})
 	code, text = b.readPlan(t)
-	refused(t, text, code, metav1.StatusReasonNotFound, "Run deploy-1 has made a newer one: `orcon job plan deploy-1`")
+	refused(t, text, code, metav1.StatusReasonNotFound, "Run deploy-1 has made a newer one: `orcon job plan ns/deploy-1`")
 	assert.Empty(t, b.journal())
 }

@@ -39,6 +39,8 @@ var refusals = []refusal{
 	{state.ErrRefused, http.StatusBadRequest, metav1.StatusReasonBadRequest},
 	{workspace.ErrInvalid, http.StatusBadRequest, metav1.StatusReasonBadRequest},
 	{workspace.ErrStale, http.StatusConflict, metav1.StatusReasonConflict},
+	{workspace.ErrChanged, http.StatusConflict, metav1.StatusReasonConflict},
+	{workspace.ErrSettled, http.StatusConflict, metav1.StatusReasonConflict},
 	{workspace.ErrHeld, http.StatusConflict, metav1.StatusReasonConflict},
 	{workspace.ErrWaits, http.StatusConflict, metav1.StatusReasonConflict},
 	{workspace.ErrAhead, http.StatusConflict, metav1.StatusReasonConflict},

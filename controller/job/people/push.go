@@ -58,8 +58,8 @@ type pushing struct {
 	// by is the person, and seen the current generation that the person saw.
 	by   string
 	seen int64
-	// adopts reports that the state is one that another JobWorkspace left.
-	adopts bool
+	// adopts describes the state if it is one that another JobWorkspace left; "" for another one.
+	adopts string
 }
 
 // pushed takes the lock, stores an archive below its fence, and commits it. A push whose effect is done changes nothing.
@@ -75,13 +75,13 @@ func (a *API) pushed(ctx context.Context, uid string, p pushing) error {
 			return w, nil
 		case w.State.Number != seen:
 			return w, fmt.Errorf("cannot push a state to %s: %w: generation %d is current, not %d: look at it with `orcon job state show %[1]s`",
-				w.Name, workspace.ErrStale, w.State.Number, seen)
+				w.Name, workspace.ErrChanged, w.State.Number, seen)
 		}
 		extent, err := evidence.Extent(ctx, a.Store, uid, w)
 		if err != nil {
 			return w, err
 		}
-		if p.adopts {
+		if p.adopts != "" {
 			extent.Left = 0 // this is the decision about it
 		}
 		return w.Acquire(workspace.Admission{Run: run, Published: w.Last.Fence, Extent: extent, Now: a.Clock()})
@@ -97,6 +97,9 @@ func (a *API) pushed(ctx context.Context, uid string, p pushing) error {
 	end := workspace.Capture{
 		Run: run, Fence: fence, Base: w.Lock.Base, Outcome: job.Committed, Now: a.Clock(),
 		Blob: workspace.Blob{Digest: got.Digest, Key: key.String(), Fence: fence},
+	}
+	if p.adopts != "" {
+		end.Author = p.by + ", adopted from " + p.adopts
 	}
 	failed := records.Claim(ctx, uid, fence, run.UID)
 	if failed == nil {

@@ -10,6 +10,8 @@ import (
 
 // Approval is a person's consent that a plan is applied.
 type Approval struct {
+	// Namespace is that of the Runs and of the approval.
+	Namespace string
 	// Run is the name of the Run that made the plan, Digest that of the plan.
 	Run, Digest string
 	// By is the Run that applies the plan, if it was made; "" before.
@@ -53,23 +55,26 @@ func (a Approval) Judge(s Subject) Verdict {
 	err := workspace.Applicable(s.Workspace, a.Digest, workspace.Run{})
 	switch {
 	case a.By != "":
-		return Verdict{Approved, fmt.Sprintf("JobRun %s applies the plan: `orcon job logs %s -f`", a.By, a.By)}
+		return Verdict{Approved, fmt.Sprintf("JobRun %s applies the plan: `orcon job logs %s -f`", a.By, a.named(a.By))}
 	case s.Run.UID == "":
 		return Verdict{NoRun, fmt.Sprintf("there is no JobRun %s, so that its plan cannot be applied: "+
-			"`orcon job runs` lists those that there are", a.Run)}
+			"`orcon job runs -n %s` lists those that there are", a.Run, a.Namespace)}
 	case !s.Ended:
 		return Verdict{NotPlanned, fmt.Sprintf("JobRun %s has not ended: the approval counts if it leaves plan %s", a.Run, Short(a.Digest))}
 	case p.Run != s.Run && p.Digest == a.Digest:
 		return Verdict{OtherPlan, fmt.Sprintf("plan %s is that of %s, not of JobRun %s: `orcon job approve %s`",
-			Short(a.Digest), p.Run, a.Run, p.Run.Name)}
+			Short(a.Digest), p.Run, a.Run, a.named(p.Run.Name))}
 	case p.Run == s.Run && p.Digest != a.Digest:
-		return Verdict{OtherPlan, fmt.Sprintf("JobRun %s has left plan %s, not %s: look at it with `orcon job plan %s`, "+
-			"then `orcon job approve %s`", a.Run, Short(p.Digest), Short(a.Digest), a.Run, a.Run)}
+		return Verdict{OtherPlan, fmt.Sprintf("JobRun %s has left plan %s, not %s: look at it with `orcon job plan %[4]s`, "+
+			"then `orcon job approve %[4]s`", a.Run, Short(p.Digest), Short(a.Digest), a.named(a.Run))}
 	case err != nil && !errors.Is(err, workspace.ErrVoid):
 		return Verdict{OtherPlan, fmt.Sprintf("cannot apply plan %s of JobRun %s: %v", Short(a.Digest), a.Run, err)}
 	}
 	return Verdict{Approved, fmt.Sprintf("a JobRun applies plan %s", Short(a.Digest))}
 }
+
+// named returns the name of a Run as commands take it.
+func (a Approval) named(run string) string { return a.Namespace + "/" + run }
 
 // shortDigits is how many digits of a digest messages have.
 const shortDigits = 12

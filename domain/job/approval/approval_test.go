@@ -28,19 +28,19 @@ func TestJudge(t *testing.T) {
 		says    string
 	}{
 		"Good":     {subject: approval.Subject{Run: one, Ended: true, Workspace: plan(digest, one, none)}, want: approval.Approved, says: "applies plan 0123456789ab"},
-		"Carried":  {why: "what it led to stays", by: "two", subject: approval.Subject{}, want: approval.Approved, says: "`orcon job logs two -f`"},
+		"Carried":  {why: "what it led to stays", by: "two", subject: approval.Subject{}, want: approval.Approved, says: "`orcon job logs shop/two -f`"},
 		"Void":     {why: "the Run has another one made", subject: approval.Subject{Run: one, Ended: true, Workspace: moved}, want: approval.Approved},
 		"Early":    {subject: approval.Subject{Run: one, Workspace: plan("", none, none)}, want: approval.NotPlanned, says: "JobRun one has not ended"},
-		"Gone":     {subject: approval.Subject{Workspace: plan(digest, one, none)}, want: approval.NoRun, says: "there is no JobRun one"},
+		"Gone":     {subject: approval.Subject{Workspace: plan(digest, one, none)}, want: approval.NoRun, says: "there is no JobRun one, so that its plan cannot be applied: `orcon job runs -n shop` lists those that there are"},
 		"NoPlan":   {subject: approval.Subject{Run: one, Ended: true, Workspace: plan("", none, none)}, want: approval.OtherPlan, says: "shop/db has no plan"},
-		"Foreign":  {subject: approval.Subject{Run: one, Ended: true, Workspace: plan(digest, two, none)}, want: approval.OtherPlan, says: "that of Run two, not of JobRun one: `orcon job approve two`"},
-		"Wrong":    {subject: approval.Subject{Run: one, Ended: true, Workspace: plan(other, one, none)}, want: approval.OtherPlan, says: "has left plan fedcba987654, not 0123456789ab"},
-		"Replaced": {subject: approval.Subject{Run: one, Ended: true, Workspace: plan(other, two, none)}, want: approval.OtherPlan, says: "Run two has made a newer one: `orcon job approve two`"},
+		"Foreign":  {subject: approval.Subject{Run: one, Ended: true, Workspace: plan(digest, two, none)}, want: approval.OtherPlan, says: "that of Run two, not of JobRun one: `orcon job approve shop/two`"},
+		"Wrong":    {subject: approval.Subject{Run: one, Ended: true, Workspace: plan(other, one, none)}, want: approval.OtherPlan, says: "has left plan fedcba987654, not 0123456789ab: look at it with `orcon job plan shop/one`, then `orcon job approve shop/one`"},
+		"Replaced": {subject: approval.Subject{Run: one, Ended: true, Workspace: plan(other, two, none)}, want: approval.OtherPlan, says: "Run two has made a newer one: `orcon job approve shop/two`"},
 		"Second":   {subject: approval.Subject{Run: one, Ended: true, Workspace: plan(digest, one, two)}, want: approval.OtherPlan, says: "Run two was admitted to apply it"},
 	}
 	for label, tc := range tests {
 		t.Run(label, func(t *testing.T) {
-			got := approval.Approval{Run: "one", Digest: digest, By: tc.by}.Judge(tc.subject)
+			got := approval.Approval{Namespace: "shop", Run: "one", Digest: digest, By: tc.by}.Judge(tc.subject)
 			assert.Equal(t, tc.want, got.Reason, tc.why)
 			assert.Contains(t, got.Message, tc.says)
 			assert.True(t, slices.ContainsFunc(approval.Meanings(), func(m condition.Meaning) bool {

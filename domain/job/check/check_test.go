@@ -63,6 +63,10 @@ func TestDrift(t *testing.T) {
 			assert.True(t, explained[got.Reason])
 		})
 	}
+	w := workspace.Workspace{Name: "shop/db"}
+	for _, code := range []int{1, 2} {
+		assert.Contains(t, check.Last{Run: "a", Fence: 5, Exit: job.Exit{Code: code}}.Condition(w).Message, "`orcon job logs shop/a`")
+	}
 	assert.True(t, explained[check.Invalid(assert.AnError).Reason])
 }
 

@@ -43,9 +43,9 @@ func (l Last) Condition(w workspace.Workspace) condition.Condition {
 		return no(Unchecked, "the state has changed since JobRun %s checked: the next check compares it again", l.Run)
 	case l.Exit == job.Exit{Code: drift}:
 		return condition.New(condition.Drifted, true, Drifted, fmt.Sprintf("JobRun %s found that what is there differs from the state: "+
-			"`orcon job logs %s` shows what", l.Run, l.Run))
+			"`orcon job logs %s` shows what", l.Run, workspace.Named(w, l.Run)))
 	case !l.Exit.Success():
-		return no(Failed, "JobRun %s ended with %s, so that nothing is known: `orcon job logs %s`", l.Run, l.Exit, l.Run)
+		return no(Failed, "JobRun %s ended with %s, so that nothing is known: `orcon job logs %s`", l.Run, l.Exit, workspace.Named(w, l.Run))
 	}
 	return no(InSync, "JobRun %s found no difference", l.Run)
 }

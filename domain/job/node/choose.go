@@ -84,7 +84,7 @@ func (n Node) fits(d Demand, used int, now time.Time) error {
 	case n.Contract != d.Contract:
 		return fmt.Errorf("%s has contract %q of the runner, and the template needs %q: update its agent", n.Name, n.Contract, d.Contract)
 	case used >= n.Capacity:
-		return fmt.Errorf("%s has no room: it carries out %d runs of %d", n.Name, used, n.Capacity)
+		return fmt.Errorf("%s has no room: its spec.capacity is %d, and it carries out %d", n.Name, n.Capacity, used)
 	}
 	return nil
 }

@@ -39,7 +39,7 @@ func TestChoose(t *testing.T) {
 		"by labels": {"the first by name of equal ones", labelled, []node.Node{ready("n"), ready("m")}, nil, "m", ""},
 		"most room": {"runs are spread", labelled, []node.Node{ready("m"), ready("n")}, map[string]int{"m": 1}, "n", ""},
 		"no room": {"capacity is a limit", named("n"), []node.Node{ready("n")}, map[string]int{"n": 2}, "",
-			"n has no room: it carries out 2 runs of 2"},
+			"n has no room: its spec.capacity is 2, and it carries out 2"},
 		"none":        {"the name may be wrong", named("x"), []node.Node{ready("n")}, nil, "", "there is no RunNode x: correct spec.target"},
 		"other label": {"all labels count", node.Selection{Labels: map[string]string{"site": "a", "gpu": ""}}, []node.Node{ready("n")}, nil, "", "gpu=,site=a"},
 		"empty":       {"a target that names nothing means no node", node.Selection{}, []node.Node{ready("n")}, nil, "", "there is no"},

@@ -187,7 +187,7 @@ func TestBeside(t *testing.T) {
 	}
 	join("b")
 	permitted("a", "b")
-	assert.Equal(t, node.Standing{Phase: node.Ready, Message: "it takes up to 0 runs at once; another machine has joined with key b: " +
+	assert.Equal(t, node.Standing{Phase: node.Ready, Message: "it takes runs, up to 0 at once; another machine has joined with key b: " +
 		"to have it take the place of this one, orcon job node approve n --key b"}, n.Standing(start))
 	assert.Equal(t, n.Standing(start), n.StandingOf("a", start))
 	assert.Equal(t, node.Standing{Phase: node.Pending, Message: "another machine is adopted, and this one waits for a person, with key b: " +

@@ -66,7 +66,7 @@ func (n Node) standing(now time.Time) Standing {
 	if s, is := n.unproven(); is {
 		return s
 	}
-	return Standing{Ready, fmt.Sprintf("it takes up to %d runs at once", n.Capacity)}
+	return Standing{Ready, fmt.Sprintf("it takes runs, up to %d at once", n.Capacity)}
 }
 
 // Conditions returns the conditions of a node.

@@ -51,13 +51,13 @@ func Unapproved(action, name string) error {
 // Plans reports whether a run with this input may leave a plan.
 func (i Input) Plans() bool { return len(i.Planned.Entrypoint) > 0 }
 
-// Consent returns why the plan of a Run, which has a digest, may not be applied: no person has approved it, or not any more.
+// Consent returns why the plan of a Run of a Workspace, which has a digest, may not be applied: no person has approved it, or not any more.
 // Approved are the digests of plans of that Run that persons have approved.
-func Consent(plan, digest string, approved []string) error {
+func Consent(w workspace.Workspace, plan, digest string, approved []string) error {
 	if slices.Contains(approved, digest) {
 		return nil
 	}
-	return fmt.Errorf("cannot apply the plan of Run %s: %w: `orcon job approve %s`", plan, ErrUnapproved, plan)
+	return fmt.Errorf("cannot apply the plan of Run %s: %w: `orcon job approve %s`", plan, ErrUnapproved, workspace.Named(w, plan))
 }
 
 // Application has the facts by which a Run that applies a plan is judged.
@@ -76,10 +76,11 @@ type Application struct {
 func (a Application) Apply(w workspace.Workspace) (Input, error) {
 	cannot := fmt.Sprintf("cannot apply the plan of Run %s", a.Plan)
 	p := w.Plan
-	applicable, unapproved := workspace.Applicable(w, p.Digest, a.By), Consent(a.Plan, p.Digest, a.Approved)
+	applicable, unapproved := workspace.Applicable(w, p.Digest, a.By), Consent(w, a.Plan, p.Digest, a.Approved)
 	switch digest, err := a.Fresh.Digest(); {
 	case p.Run.Name != a.Plan && p.Digest != "":
-		return Input{}, fmt.Errorf("%s: %w: %s has made a newer one: `orcon job approve %s`", cannot, workspace.ErrReplaced, p.Run, p.Run.Name)
+		return Input{}, fmt.Errorf("%s: %w: %s has made a newer one: `orcon job approve %s`", cannot, workspace.ErrReplaced, p.Run,
+			workspace.Named(w, p.Run.Name))
 	case p.Digest == "":
 		return Input{}, fmt.Errorf("%s: %w", cannot, applicable)
 	case unapproved != nil:
@@ -97,7 +98,7 @@ func (a Application) Apply(w workspace.Workspace) (Input, error) {
 	return i, nil
 }
 
-// PlanChanged returns the end of a Run whose plan is void. Another one is made by the Run that is named.
-func PlanChanged(why error, again string) Status {
-	return unstarted(Rejected, ReasonPlanChanged, fmt.Sprintf("%v: JobRun %s plans again: `orcon job approve %s`", why, again, again))
+// PlanChanged returns the end of a Run whose plan is void. Another one is made by the Run again in the same namespace.
+func PlanChanged(why error, namespace, again string) Status {
+	return unstarted(Rejected, ReasonPlanChanged, fmt.Sprintf("%v: JobRun %s plans again: `orcon job approve %s/%[2]s`", why, again, namespace))
 }

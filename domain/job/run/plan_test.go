@@ -60,7 +60,7 @@ func TestApply(t *testing.T) {
 		is     error
 		says   string
 	}{
-		"Unapproved": {func(a *run.Application, _ *workspace.Workspace) { a.Approved = []string{"sha256:q"} }, run.ErrUnapproved, "`orcon job approve one`"},
+		"Unapproved": {func(a *run.Application, _ *workspace.Workspace) { a.Approved = []string{"sha256:q"} }, run.ErrUnapproved, "`orcon job approve shop/one`"},
 		"Replaced":   {func(a *run.Application, _ *workspace.Workspace) { a.Plan = "zero" }, workspace.ErrReplaced, "Run one has made a newer one"},
 		"None":       {func(_ *run.Application, w *workspace.Workspace) { w.Plan = workspace.Plan{} }, workspace.ErrReplaced, "shop/db has no plan"},
 		"Applied":    {func(_ *run.Application, w *workspace.Workspace) { w.Plan.Applied = one }, workspace.ErrReplaced, "was admitted to apply it"},
@@ -81,12 +81,14 @@ func TestApply(t *testing.T) {
 
 // A Run that has planned shows the commands that help, and one whose plan is void the Run that plans again.
 func TestPlanIsShown(t *testing.T) {
-	w := workspace.Workspace{Last: workspace.Ended{Run: one, Fence: 1, Outcome: job.Unchanged}, Plan: workspace.Plan{Run: one}}
+	w := workspace.Workspace{
+		Name: "shop/db", Last: workspace.Ended{Run: one, Fence: 1, Outcome: job.Unchanged}, Plan: workspace.Plan{Run: one},
+	}
 	s := run.Derive(run.Facts{Run: one}, w)
 	assert.Equal(t, run.Succeeded, s.Phase)
-	assert.Equal(t, "its plan waits: `orcon job plan one` shows it, `orcon job approve one` has it applied; its state is unchanged", s.Message)
-	void := run.PlanChanged(workspace.ErrVoid, "two")
-	assert.Contains(t, void.Message, "JobRun two plans again: `orcon job approve two`")
+	assert.Equal(t, "its plan waits: `orcon job plan shop/one` shows it, `orcon job approve shop/one` has it applied; its state is unchanged", s.Message)
+	void := run.PlanChanged(workspace.ErrVoid, "shop", "two")
+	assert.Contains(t, void.Message, "JobRun two plans again: `orcon job approve shop/two`")
 	for _, shown := range []run.Status{s, void} {
 		assert.True(t, explained(shown.Conditions(), run.Meanings()), shown.Reason)
 	}

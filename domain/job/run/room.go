@@ -1,6 +1,10 @@
 package run
 
-import "fmt"
+import (
+	"fmt"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
+)
 
 // Most bounds how many Runs hold a lock at the same time; 0 sets no limit.
 type Most struct {
@@ -13,10 +17,11 @@ type Most struct {
 func (m Most) Room(all, namespace int) error {
 	switch {
 	case m.Namespace > 0 && namespace >= m.Namespace:
-		return fmt.Errorf("%d runs of the namespace are under way, as many as -maxRunsPerNamespace of the job controller permits: "+
-			"it waits for one of them", namespace)
+		return fmt.Errorf("%s under way, as many as -maxRunsPerNamespace of the job controller permits: it waits for one of them",
+			job.Counted(namespace, "run of the namespace is", "runs of the namespace are"))
 	case m.Installation > 0 && all >= m.Installation:
-		return fmt.Errorf("%d runs are under way, as many as -maxRuns of the job controller permits: it waits for one of them", all)
+		return fmt.Errorf("%s under way, as many as -maxRuns of the job controller permits: it waits for one of them",
+			job.Counted(all, "run is", "runs are"))
 	}
 	return nil
 }

@@ -26,5 +26,5 @@ func TestRoom(t *testing.T) {
 		}
 	})
 	assert.ErrorContains(t, run.Most{Installation: 2}.Room(2, 0), "2 runs are under way, as many as -maxRuns")
-	assert.ErrorContains(t, run.Most{Installation: 9, Namespace: 1}.Room(3, 1), "1 runs of the namespace are under way")
+	assert.ErrorContains(t, run.Most{Installation: 9, Namespace: 1}.Room(3, 1), "1 run of the namespace is under way, as many as -maxRunsPerNamespace")
 }

@@ -123,7 +123,7 @@ func TestDerive(t *testing.T) {
 		"Unclaimed": {
 			facts: run.Facts{Pod: run.Pod{Made: true, Progress: "its keeper"}, Delay: job.Delay{Stage: job.Preparing, Why: "cannot claim the run: the disk is full"}},
 			from:  held(lock), phase: run.Starting,
-			says: "its program has not started: cannot claim the run: the disk is full: its keeper tries again: correct that, or `orcon job cancel one`",
+			says: "its program has not started: cannot claim the run: the disk is full; its keeper tries again, and `orcon job cancel shop/one` ends the run",
 		},
 		"Unprepared": {
 			facts: run.Facts{Delay: job.Delay{Stage: job.Preparing, Why: "cannot fetch the state: refused"}}, from: held(claimed), phase: run.Starting,
@@ -133,7 +133,7 @@ func TestDerive(t *testing.T) {
 			facts: run.Facts{Delay: job.Delay{Stage: job.Carrying, Why: "cannot store a checkpoint: refused"}}, from: held(claimed), phase: run.Running,
 			says: "it runs on node-a, and its state cannot be stored now: cannot store a checkpoint: refused",
 		},
-		"NoImage":   {facts: run.Facts{Pod: run.Pod{Made: true, Obstacle: "ImagePullBackOff"}}, from: held(lock), phase: run.Starting, says: "`orcon job cancel one`"},
+		"NoImage":   {facts: run.Facts{Pod: run.Pod{Made: true, Obstacle: "ImagePullBackOff"}}, from: held(lock), phase: run.Starting, says: "ImagePullBackOff; the run starts once that is corrected, and `orcon job cancel shop/one` ends it"},
 		"Running":   {from: held(claimed), phase: run.Running, says: "node-a"},
 		"Stopping":  {facts: run.Facts{Cancelled: true}, from: held(claimed), phase: run.Running, says: "it has 2m0s"},
 		"Capturing": {facts: run.Facts{Pod: run.Pod{Stopped: true}}, from: held(claimed), phase: run.Capturing, says: "being stored"},
@@ -144,15 +144,16 @@ func TestDerive(t *testing.T) {
 			facts: run.Facts{Problem: "it has 9 bytes"}, from: held(large), phase: run.Lost,
 			says: "and its state is too large, and kept as an orphan: it has 9 bytes: decide with",
 		},
-		"Killed":     {from: end(job.Committed, job.Exit{Cause: job.Killed}), phase: run.Failed, says: "it was killed from outside, or for lack of memory: `orcon job logs one`; its state is committed", ended: true},
+		"Killed":     {from: end(job.Committed, job.Exit{Cause: job.Killed}), phase: run.Failed, says: "it was killed from outside, or for lack of memory: `orcon job logs shop/one`; its state is committed", ended: true},
 		"NoMemory":   {facts: run.Facts{Pod: run.Pod{OutOfMemory: true}}, from: end(job.Committed, job.Exit{Cause: job.Killed}), phase: run.Failed, says: "for lack of memory: raise the limit", ended: true},
 		"LostSafe":   {from: held(idempotent), phase: run.Lost, says: "released after 3m15s of silence"},
 		"Succeeded":  {from: end(job.Committed, job.Exit{}), phase: run.Succeeded, says: "its state is committed", ended: true},
-		"Failed":     {from: end(job.Committed, job.Exit{Code: 3}), phase: run.Failed, says: "exit code 3: `orcon job logs one`; its state is committed", ended: true},
+		"Failed":     {from: end(job.Committed, job.Exit{Code: 3}), phase: run.Failed, says: "exit code 3: `orcon job logs shop/one`; its state is committed", ended: true},
 		"Outside":    {facts: run.Facts{Problem: "its container was stopped"}, from: end(job.Committed, job.Exit{}), phase: run.Succeeded, says: "it succeeded; its container was stopped; its state is committed", ended: true},
-		"Asked":      {facts: run.Facts{Cancelled: true, Problem: "its container was stopped"}, from: end(job.Committed, job.Exit{}), phase: run.Cancelled, says: "its process was stopped (exit code 0); its state is committed", ended: true},
+		"Asked":      {facts: run.Facts{Cancelled: true, Problem: "its container was stopped"}, from: end(job.Committed, job.Exit{}), phase: run.Cancelled, says: "its process has ended (exit code 0); its state is committed", ended: true},
+		"Itself":     {facts: run.Facts{Cancelled: true}, from: end(job.Committed, job.Exit{Code: 3}), phase: run.Cancelled, says: "its process has ended (exit code 3); its state is committed", ended: true},
 		"NotKept":    {from: end(job.Failed, job.Exit{}), phase: run.Failed, says: "its state is failed", ended: true},
-		"Cancelled":  {facts: run.Facts{Cancelled: true}, from: end(job.Committed, job.Exit{Code: 143}), phase: run.Cancelled, says: "its state is committed", ended: true},
+		"Cancelled":  {facts: run.Facts{Cancelled: true}, from: end(job.Committed, job.Exit{Code: 143}), phase: run.Cancelled, says: "its process was stopped (exit code 143); its state is committed", ended: true},
 		"TimedOut":   {facts: run.Facts{TimedOut: true}, from: end(job.Unchanged, job.Exit{Cause: job.Killed}), phase: run.TimedOut, says: "Killed", ended: true},
 		"Unknown":    {facts: run.Facts{Cancelled: true}, from: end(job.Unknown, job.Exit{Cause: job.Unreported}), phase: run.Lost, says: "goes on from generation 0", ended: true},
 		"Accepted":   {from: end(job.Committed, job.Exit{Cause: job.Unreported}), phase: run.Lost, says: "its state is committed", ended: true},
@@ -192,6 +193,10 @@ func TestUnfrozen(t *testing.T) {
 		assert.Equal(t, fence, s.Fence)
 		assert.True(t, explained(s.Conditions(), run.Meanings()), s.Reason)
 	}
+	absent := run.Withdrawn("there is no JobWorkspace db in namespace shop")
+	assert.Equal(t, run.Cancelled, absent.Phase)
+	assert.Equal(t, "it was cancelled before it started: there is no JobWorkspace db in namespace shop", absent.Message)
+	assert.True(t, explained(absent.Conditions(), run.Meanings()))
 	s := run.Derive(run.Facts{Run: one, Obstacle: "the store does not answer"}, workspace.Workspace{})
 	assert.Equal(t, "the store does not answer", s.Message)
 }

@@ -107,6 +107,11 @@ func Missing(message string) Status {
 	return Status{Phase: Queued, Reason: reasonMissing, Message: message}
 }
 
+// Withdrawn returns the end of a Run that was cancelled while it waited for what is not there.
+func Withdrawn(missing string) Status {
+	return unstarted(Cancelled, string(Cancelled), "it was cancelled before it started: "+missing)
+}
+
 // Forsaken returns the end of a Run whose Workspace is gone. What it has made is removed.
 func Forsaken(attempt int, fence int64) Status {
 	if fence == 0 {
@@ -123,15 +128,16 @@ func Refused(err error) Status { return unstarted(Failed, reasonRefused, err.Err
 
 // held returns the status of the Run that holds the lock.
 func held(f Facts, w workspace.Workspace) Status {
-	l := w.Lock
+	l, named := w.Lock, workspace.Named(w, f.Run.Name)
 	switch stop := f.stopping(); {
 	case l.Recovery.Reason != "":
 		return lost(f, w)
 	case l.Claimant.ID == "" && f.Pod.Obstacle != "":
-		message := f.Pod.Obstacle + ": correct it, or `orcon job cancel " + f.Run.Name + "`"
+		message := fmt.Sprintf("%s; the run starts once that is corrected, and `orcon job cancel %s` ends it", f.Pod.Obstacle, named)
 		return Status{Phase: Starting, Reason: reasonCannotStart, Message: message}
 	case f.Delay.Why != "" && f.Delay.Stage == job.Preparing:
-		message := "its program has not started: " + f.Delay.Why + ": its keeper tries again: correct that, or `orcon job cancel " + f.Run.Name + "`"
+		message := fmt.Sprintf("its program has not started: %s; its keeper tries again, and `orcon job cancel %s` ends the run",
+			f.Delay.Why, named)
 		return Status{Phase: Starting, Reason: reasonCannotStart, Message: message}
 	case l.Claimant.ID == "" && f.Pod.Made:
 		return Status{Phase: Starting, Reason: reasonPodPending, Message: cmp.Or(f.Pod.Progress, beingMade)}
@@ -192,6 +198,9 @@ var reasons = map[workspace.Reason]string{
 	workspace.StateTooLarge: "its state is too large, and kept as an orphan",
 }
 
+// signalled is the first exit code of a process that a signal ended.
+const signalled = 128
+
 // ended returns the status of the Run whose end the Workspace records.
 func ended(f Facts, w workspace.Workspace) Status {
 	e := w.Last
@@ -199,28 +208,30 @@ func ended(f Facts, w workspace.Workspace) Status {
 		e.Exit.Cause = job.OutOfMemory // which only the pod shows: a keeper sees no more than that the process is gone
 	}
 	s := Status{Outcome: e.Outcome, Exit: e.Exit, Attempt: e.Attempt, Fence: e.Fence}
-	stop := f.stopping()
+	stop, named := f.stopping(), workspace.Named(w, f.Run.Name)
 	switch {
 	case e.Exit.Cause == job.Unreported:
 		s.Phase, s.Message = Lost, "its end is not known: the Workspace goes on from generation "+fmt.Sprint(w.State.Number)
 	case stop != "" && e.Exit.Cause == job.NotStarted:
 		s.Phase, s.Message = stop, "it was stopped before its process started"
+	case stop != "" && e.Exit.Cause == "" && e.Exit.Code < signalled: // by itself, or as it was asked: its code does not tell
+		s.Phase, s.Message = stop, "its process has ended ("+e.Exit.String()+")"
 	case stop != "":
 		s.Phase, s.Message = stop, "its process was stopped ("+e.Exit.String()+")"
 	case e.Exit.Success() && e.Outcome.Releases():
 		s.Phase, s.Message = Succeeded, "it succeeded"
 	case e.Exit.Cause == job.Killed:
-		s.Phase, s.Message = Failed, "it was killed from outside, or for lack of memory: `orcon job logs "+f.Run.Name+"`"
+		s.Phase, s.Message = Failed, "it was killed from outside, or for lack of memory: `orcon job logs "+named+"`"
 	case e.Exit.Cause == job.OutOfMemory:
 		s.Phase, s.Message = Failed, "the kernel killed it for lack of memory: raise the limit of its container "+
 			"(`kubectl get limitranges`; on a RunNode flag --memory of its agent) or free memory on its node"
 	default:
-		s.Phase, s.Message = Failed, "it failed with "+e.Exit.String()+": `orcon job logs "+f.Run.Name+"`"
+		s.Phase, s.Message = Failed, "it failed with "+e.Exit.String()+": `orcon job logs "+named+"`"
 	}
 	s.Reason = string(s.Phase)
 	if s.Phase == Succeeded && w.Plan.Run == f.Run {
 		s.Reason = reasonPlanned
-		s.Message = fmt.Sprintf("its plan waits: `orcon job plan %s` shows it, `orcon job approve %s` has it applied", f.Run.Name, f.Run.Name)
+		s.Message = fmt.Sprintf("its plan waits: `orcon job plan %[1]s` shows it, `orcon job approve %[1]s` has it applied", named)
 	}
 	if f.Problem != "" && stop == "" {
 		s.Message += "; " + f.Problem

@@ -101,7 +101,7 @@ func holder(w Workspace) string {
 	case l.Run.Person:
 		return text + ": wait for it"
 	}
-	return text + ": wait for it, or `orcon job cancel " + l.Run.Name + "`"
+	return text + ": wait for it, or `orcon job cancel " + Named(w, l.Run.Name) + "`"
 }
 
 // Start asks to start the process of an attempt.

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -40,6 +41,8 @@ func holds(w Workspace, r Run, fence int64) error {
 type Capture struct {
 	Run   Run
 	Fence int64
+	// Author is who made the state; "" for the Run.
+	Author string
 	// Base is the generation that the process began from.
 	Base    int64
 	Outcome job.Outcome
@@ -86,7 +89,7 @@ func (w Workspace) End(c Capture) (Workspace, job.Outcome, error) {
 	}
 	switch {
 	case c.Outcome == job.Committed:
-		w = advance(w, Generation{Blob: c.Blob, Exit: c.Exit, Author: c.Run.String()})
+		w = advance(w, Generation{Blob: c.Blob, Exit: c.Exit, Author: cmp.Or(c.Author, c.Run.String())})
 	case !c.Outcome.Releases():
 		return unresolved(w, c, reason)
 	}

@@ -171,7 +171,7 @@ func (m *model) checkAlways() error {
 
 // isRefusal reports whether an error is one of the room's.
 func isRefusal(err error) bool {
-	for _, known := range []error{ErrHeld, ErrStale, ErrWaits, ErrAhead, ErrEarly, ErrInvalid, ErrVoid, ErrReplaced} {
+	for _, known := range []error{ErrHeld, ErrStale, ErrChanged, ErrSettled, ErrWaits, ErrAhead, ErrEarly, ErrInvalid, ErrVoid, ErrReplaced} {
 		if errors.Is(err, known) {
 			return true
 		}

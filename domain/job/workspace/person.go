@@ -18,7 +18,7 @@ func (w Workspace) Rollback(to, seen int64, by string, e Extent) (Workspace, err
 	case err != nil:
 		return w, fmt.Errorf("%s: %w", cannot, err)
 	case seen != w.State.Number:
-		return w, fmt.Errorf("%s: %w: generation %d is current, not %d", cannot, ErrStale, w.State.Number, seen)
+		return w, fmt.Errorf("%s: %w: generation %d is current, not %d", cannot, ErrChanged, w.State.Number, seen)
 	case to == w.State.Number:
 		return w, fmt.Errorf("%s: %w: it is the current one", cannot, ErrInvalid)
 	case at < 0:
@@ -57,7 +57,7 @@ func (w Workspace) AcceptStore(r Restored) (Workspace, error) {
 func acceptStore(w Workspace, r Restored) (Workspace, error) {
 	switch {
 	case ahead(w, r.Extent) == nil:
-		return w, fmt.Errorf("%w: it is not ahead", ErrStale)
+		return w, fmt.Errorf("%w: the store is not ahead", ErrSettled)
 	case r.By == "":
 		return w, fmt.Errorf("%w: no person is named", ErrInvalid)
 	case r.Adopt && r.Newest.Key == "":

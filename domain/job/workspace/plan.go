@@ -33,7 +33,7 @@ func Applicable(w Workspace, digest string, by Run) error {
 	case p.Digest == "":
 		return fmt.Errorf("%w: %s has no plan: make one with `orcon job run %s --action plan`", ErrReplaced, w.Name, w.Name)
 	case p.Digest != digest:
-		return fmt.Errorf("%w: %s has made a newer one: `orcon job approve %s`", ErrReplaced, p.Run, p.Run.Name)
+		return fmt.Errorf("%w: %s has made a newer one: `orcon job approve %s`", ErrReplaced, p.Run, Named(w, p.Run.Name))
 	case p.Applied != Run{} && p.Applied != by:
 		return fmt.Errorf("%w: %s was admitted to apply it: make another one with `orcon job run %s --action plan`",
 			ErrReplaced, p.Applied, w.Name)

@@ -71,7 +71,7 @@ func TestApply(t *testing.T) {
 		says        string
 	}{
 		"None":    {why: "nothing was planned", from: fresh, digest: "plan", is: ErrReplaced, says: "shop/db has no plan: make one with `orcon job run shop/db --action plan`"},
-		"Other":   {why: "another plan is newer", from: w, digest: "old", is: ErrReplaced, says: "Run one has made a newer one: `orcon job approve one`"},
+		"Other":   {why: "another plan is newer", from: w, digest: "old", is: ErrReplaced, says: "Run one has made a newer one: `orcon job approve shop/one`"},
 		"Applied": {why: "who knows how far it came", from: failed, digest: "plan", is: ErrReplaced, says: "Run two was admitted to apply it"},
 		"Moved":   {why: "another run changed the state", from: moved, digest: "plan", is: ErrVoid, says: "it was made for generation 0 of the state, and 1 is current"},
 	} {

@@ -146,7 +146,7 @@ func decide(w Workspace, v Verdict) (Workspace, error) {
 		return w, err
 	}
 	if v.Seen != w.State.Number {
-		return w, fmt.Errorf("%w: generation %d is current, not %d", ErrStale, w.State.Number, v.Seen)
+		return w, fmt.Errorf("%w: generation %d is current, not %d", ErrChanged, w.State.Number, v.Seen)
 	}
 	if v.Remedy == Discard && v.Orphan != "" {
 		return discard(w, v.Orphan)

@@ -13,8 +13,8 @@ func Conditions(w Workspace, e Extent) []condition.Condition {
 	switch phase {
 	case Ready:
 		if w.Terms.Approval && Applicable(w, w.Plan.Digest, Run{}) == nil {
-			return condition.Settled(unapproved, fmt.Sprintf("JobRun %s has left a plan: `orcon job plan %[1]s` shows it, and "+
-				"`orcon job approve %[1]s` has it applied", w.Plan.Run.Name))
+			return condition.Settled(unapproved, fmt.Sprintf("JobRun %s has left a plan: `orcon job plan %[2]s` shows it, and "+
+				"`orcon job approve %[2]s` has it applied", w.Plan.Run.Name, Named(w, w.Plan.Run.Name)))
 		}
 		return condition.Settled(reason, fmt.Sprintf("the lock is free, and generation %d is current", w.State.Number))
 	case Starting, Running:

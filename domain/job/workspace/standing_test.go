@@ -25,7 +25,7 @@ func TestConditions(t *testing.T) {
 		says   string
 	}{
 		Ready:         {fresh, Extent{}, condition.Ready, "generation 0 is current"},
-		Starting:      {starting, Extent{}, condition.Reconciling, "orcon job cancel one"},
+		Starting:      {starting, Extent{}, condition.Reconciling, "orcon job cancel shop/one"},
 		Running:       {running(t), Extent{}, condition.Reconciling, "on node-a"},
 		NeedsRecovery: {lost, Extent{}, condition.Stalled, "orcon job unlock shop/db"},
 		NeedsAccept:   {torn, Extent{}, condition.Stalled, "`orcon job state accept shop/db --because TEXT` or `orcon job state rollback shop/db --because TEXT`"},
@@ -78,7 +78,7 @@ func TestPlanWaits(t *testing.T) {
 			assert.Equal(t, tc.reason, ready.Reason, tc.why)
 			if tc.reason != "Ready" {
 				assert.Contains(t, ready.Message, "JobRun db-plan")
-				assert.Contains(t, ready.Message, "`orcon job approve db-plan`")
+				assert.Contains(t, ready.Message, "`orcon job approve shop/db-plan`")
 			}
 		})
 	}

@@ -3,6 +3,7 @@ package workspace
 import (
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
@@ -14,6 +15,10 @@ var (
 	ErrHeld = errors.New("the lock is held")
 	// ErrStale means that the hold is past: the sender must stop its process, and keep its state as an orphan.
 	ErrStale = errors.New("the fence is past")
+	// ErrChanged means that a person decided about a state that is no longer the current one.
+	ErrChanged = errors.New("the state has changed since it was looked at")
+	// ErrSettled means that a person accepted what needs no acceptance.
+	ErrSettled = errors.New("nothing is to be accepted")
 	// ErrWaits means that a person must decide first.
 	ErrWaits = errors.New("a decision is needed")
 	// ErrAhead means that the store holds more than the Workspace knows (JOBS.md J20).
@@ -55,6 +60,15 @@ type Terms struct {
 	Keep int
 	// Approval has runs change something by plans alone that a person has approved.
 	Approval bool
+}
+
+// Named returns the name of a Run of a Workspace as commands take it: with its namespace, if that is known.
+func Named(w Workspace, run string) string {
+	namespace, _, known := strings.Cut(w.Name, "/")
+	if !known {
+		return run
+	}
+	return namespace + "/" + run
 }
 
 // keep returns how many earlier generations are kept.

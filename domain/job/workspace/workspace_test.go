@@ -66,7 +66,7 @@ func TestRefusals(t *testing.T) {
 		"Held": {
 			why: "one Run holds the lock", from: held, is: ErrHeld,
 			do:   func(w Workspace) (Workspace, error) { return w.Acquire(Admission{Run: two}) },
-			says: "Run one (attempt 1, fence 1) holds the lock of shop/db since 2026-03-01T03:00:00Z on node-a: wait for it, or `orcon job cancel one`",
+			says: "Run one (attempt 1, fence 1) holds the lock of shop/db since 2026-03-01T03:00:00Z on node-a: wait for it, or `orcon job cancel shop/one`",
 		},
 		"Lost": {
 			why: "a lost hold needs a person, not patience", from: lost, is: ErrHeld,
@@ -163,7 +163,7 @@ func TestRefusals(t *testing.T) {
 			do: func(w Workspace) (Workspace, error) {
 				return w.Decide(Verdict{Remedy: Retry, Fence: 1, By: "ann"})
 			},
-			says: "orcon job cancel one",
+			says: "orcon job cancel shop/one",
 		},
 		"DecideOther": {
 			why: "a decision is about what the person saw", from: lost, is: ErrStale,
@@ -193,15 +193,16 @@ func TestRefusals(t *testing.T) {
 		},
 		"RollbackHeld": {
 			why: "nothing changes below a holder", from: held, is: ErrHeld,
-			do: func(w Workspace) (Workspace, error) { return w.Rollback(0, 0, "ann", Extent{}) }, says: "orcon job cancel one",
+			do: func(w Workspace) (Workspace, error) { return w.Rollback(0, 0, "ann", Extent{}) }, says: "orcon job cancel shop/one",
 		},
 		"RollbackAhead": {
 			why: "the newest state may be in the store alone", from: ended, is: ErrAhead,
 			do: func(w Workspace) (Workspace, error) { return w.Rollback(0, 1, "ann", Extent{Generation: 3}) }, says: "--store newest",
 		},
 		"RollbackUnseen": {
-			why: "another generation was looked at", from: ended, is: ErrStale,
-			do: func(w Workspace) (Workspace, error) { return w.Rollback(0, 0, "ann", Extent{}) }, says: "generation 1 is current, not 0",
+			why: "another generation was looked at", from: ended, is: ErrChanged,
+			do:   func(w Workspace) (Workspace, error) { return w.Rollback(0, 0, "ann", Extent{}) },
+			says: "the state has changed since it was looked at: generation 1 is current, not 0",
 		},
 		"RollbackUnknown": {
 			why: "it is no longer kept", from: ended, is: ErrInvalid,
@@ -212,8 +213,8 @@ func TestRefusals(t *testing.T) {
 			do: func(w Workspace) (Workspace, error) { return w.Rollback(1, 1, "ann", Extent{}) }, says: "it is the current one",
 		},
 		"NotAhead": {
-			why: "there is nothing to accept", from: ended, is: ErrStale,
-			do: func(w Workspace) (Workspace, error) { return w.AcceptStore(Restored{By: "ann"}) }, says: "it is not ahead",
+			why: "there is nothing to accept", from: ended, is: ErrSettled,
+			do: func(w Workspace) (Workspace, error) { return w.AcceptStore(Restored{By: "ann"}) }, says: "cannot accept the store of shop/db: nothing is to be accepted: the store is not ahead",
 		},
 	}
 	for label, tc := range tests {

@@ -70,9 +70,9 @@ func TestStop(t *testing.T) {
 	o := w.get("one")
 	o.Spec.Cancel = v1alpha1.CancelRequested
 	require.NoError(t, w.client.Update(t.Context(), o))
-	w.reaches("one", "Stalled Cancelled: its process was stopped (exit code 0); its state is committed")
+	w.reaches("one", "Stalled Cancelled: its process has ended (exit code 0); its state is committed")
 	w.run("two", func(o *v1alpha1.JobRun) { o.Spec.Timeout = &metav1.Duration{Duration: 2 * time.Second} })
-	w.reaches("two", "Stalled TimedOut: its process was stopped (exit code 0); its state is committed")
+	w.reaches("two", "Stalled TimedOut: its process has ended (exit code 0); its state is committed")
 	assert.Equal(t, "line\nstopped\nline\n", w.out("two"))
 	assert.Equal(t, v1alpha1.TimeoutPassed, w.get("two").State.Timeout)
 	w.run("three")

@@ -131,7 +131,7 @@ func (t *trust) verify(chain []*x509.Certificate, now time.Time) error {
 	case err != nil:
 		return fmt.Errorf("%w: its certificate is not that of the API server: %w", people.ErrUnknown, err)
 	case len(t.allowed) > 0 && !slices.Contains(t.allowed, name):
-		return unknown(fmt.Sprintf("certificate %q is not that of the API server: it is one of %q", name, t.allowed))
+		return unknown(fmt.Sprintf("certificate %q is not that of the API server: it is one of %s", name, strings.Join(t.allowed, ", ")))
 	}
 	return nil
 }

@@ -88,7 +88,7 @@ func SetEnd(o *v1alpha1.JobRun, s run.Status) bool {
 		o.State = &v1alpha1.JobRunState{}
 	}
 	o.State.End = &v1alpha1.JobRunEnd{
-		Phase: v1alpha1.JobRunPhase(s.Phase), Reason: s.Reason, Message: condition.Cut(s.Message, maxMessage),
+		Phase: v1alpha1.JobRunPhase(s.Phase), Reason: s.Reason, Message: condition.Cut(condition.Line(s.Message), maxMessage),
 		Outcome: forWord(s.Outcome, outcomes), Exit: forExit(s.Exit), Attempt: value.FromInt(s.Attempt), Fence: s.Fence,
 	}
 	return true

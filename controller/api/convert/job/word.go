@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
@@ -53,7 +54,7 @@ func toWord[A, D ~string](field string, word A, table map[A]D) (D, error) {
 			words = append(words, string(w))
 		}
 	}
-	cure := fmt.Sprintf("use one of %q", words)
+	cure := "use one of " + strings.Join(words, ", ")
 	if near := spelling.Nearest(string(word), words); near != "" {
 		cure = fmt.Sprintf("did you mean %q?", near)
 	}

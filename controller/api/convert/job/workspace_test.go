@@ -111,7 +111,7 @@ func TestUnreadableWorkspace(t *testing.T) {
 			[]string{
 				`state.lock.run.origin: value "Pull" is unknown: use "Push", or leave it out`,
 				`state.lock.safety: value "Exclusiv" is unknown: did you mean "Exclusive"?`,
-				`state.lock.recovery.reason: value "Gone" is unknown: use one of ["CaptureFailed" "Silent" "StateTooLarge" "Vanished"]`,
+				`state.lock.recovery.reason: value "Gone" is unknown: use one of CaptureFailed, Silent, StateTooLarge, Vanished`,
 				`state.lock.recovery.outcome: value "Committd" is unknown: did you mean "Committed"?`,
 				`state.lock.recovery.exit.cause: value "Kiled" is unknown: did you mean "Killed"?`,
 				`state.lock: a hold needs a fence and the UID of its run`,
