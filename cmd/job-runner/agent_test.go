@@ -33,7 +33,9 @@ func TestAgent(t *testing.T) {
 		code  int
 		says  string
 	}{
-		"unjoined": {"no token", "", nil, contract.Refused, "this machine has not joined: use --join FILE"},
+		"unjoined": {"no token", "", []string{"--join", ""}, contract.Refused, "this machine has not joined: use --join FILE"},
+		"missing":  {"the file is not there", "", []string{"--join", "/none/token"}, contract.Refused, "there is no file /none/token: put the token that orcon job node join prints into it"},
+		"empty":    {"a shell made the file, and the command failed", "\n", nil, contract.Refused, "token: the file is empty: put the token that orcon job node join prints into it"},
 		"broken":   {"a part of a token", "orcon-node.x", nil, contract.Refused, "use the whole word that orcon job node join printed"},
 		"away":     {"no controller", invitation.String(), nil, contract.Refused, "cannot join as RunNode lab: "},
 		"argument": {"a word too many", "", []string{"lab"}, contract.Misused, `unexpected argument "lab"`},

@@ -47,7 +47,7 @@ func (a *Agent) client() nodev1alpha1connect.NodeServiceClient {
 // Join joins by an invitation, unless the identity has a certificate. It is repeated until it succeeds, is refused, or the
 // context ends.
 func Join(ctx context.Context, c *Connection, i *Identity, by node.Invitation, longest time.Duration) error {
-	if i.joined() {
+	if i.Joined() {
 		return c.Use(i)
 	}
 	if err := c.Use(i, by.Authorities...); err != nil {
@@ -68,12 +68,15 @@ func Join(ctx context.Context, c *Connection, i *Identity, by node.Invitation, l
 				return err
 			}
 			return c.Use(next)
-		case connect.CodeOf(err) == connect.CodePermissionDenied || ctx.Err() != nil:
+		case Refused(err) || ctx.Err() != nil:
 			return fmt.Errorf("cannot join as RunNode %s: %w", i.Node, err)
 		}
 		retries.Wait(ctx, fmt.Errorf("cannot join as RunNode %s: %w", i.Node, err))
 	}
 }
+
+// Refused reports whether an error is a refusal of the controller, rather than one of the way to it.
+func Refused(err error) bool { return connect.CodeOf(err) == connect.CodePermissionDenied }
 
 // Run calls the controller until the context ends.
 func (a *Agent) Run(ctx context.Context) error {

@@ -119,5 +119,5 @@ func TestJoinsAgain(t *testing.T) {
 	after, err := again.Fingerprint()
 	require.NoError(t, err)
 	assert.Equal(t, before, after)
-	assert.False(t, again.joined(), "an identity never changes: there is another one")
+	assert.False(t, again.Joined(), "an identity never changes: there is another one")
 }
