@@ -36,9 +36,9 @@ type machine struct {
 	connection     *agent.Connection
 }
 
-// runAgent carries out what is offered to this machine until it is terminated. What runs then goes on, and is adopted by the
-// next agent.
-func runAgent(ctx context.Context, args []string, out io.Writer) (int, error) {
+// runAgent carries out what is offered to this machine until it is terminated, by a user with a uid. What runs then goes on,
+// and is adopted by the next agent.
+func runAgent(ctx context.Context, user int, args []string, out io.Writer) (int, error) {
 	m := &machine{limits: dockerjob.DefaultLimits(), connection: &agent.Connection{Clock: time.Now, Proxy: http.ProxyFromEnvironment}}
 	flags := flagsOf("agent", "", out)
 	m.define(flags)
@@ -47,6 +47,10 @@ func runAgent(ctx context.Context, args []string, out io.Writer) (int, error) {
 	}
 	if flags.NArg() > 0 {
 		return contract.Misused, fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	}
+	if user == 0 {
+		return contract.Refused, fmt.Errorf("the agent cannot begin: it is started as root, and runs, by uid %d, cannot use what it makes: "+
+			"start it by uid %[1]d, to which folder %s has to belong", contract.User, m.folder)
 	}
 	terminated, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
 	defer stop()
@@ -72,7 +76,8 @@ func (m *machine) define(flags *flag.FlagSet) {
 func (m *machine) run(ctx context.Context) error {
 	runs, program := filepath.Join(m.folder, "runs"), filepath.Join(m.folder, "job-runner")
 	if err := os.MkdirAll(runs, 0o700); err != nil {
-		return fmt.Errorf("cannot make the folder of runs: %w", err)
+		return fmt.Errorf("cannot make the folder of runs: %w: folder %s has to belong to uid %d, and the agent has uid %d",
+			err, m.folder, contract.User, os.Geteuid())
 	}
 	if err := inMemory(m.secrets); err != nil {
 		return fmt.Errorf("cannot use folder %s for secrets: %w", m.secrets, err)
