@@ -236,7 +236,7 @@ func TestNode(t *testing.T) {
 
 	f.begin("revoked", "wait")
 	container = f.ready("revoked")
-	f.orcon("job", "node", "revoke", lab)
+	f.orcon("job", "node", "revoke", lab, "--yes")
 	f.becomes("jobrun/revoked", "Lost")
 	f.becomes("runnode/"+lab, "Revoked")
 	require.NoError(t, within(t, func() bool { return strings.Contains(f.log(programName), "the node is revoked") }))
