@@ -47,14 +47,14 @@ func TestUnproven(t *testing.T) {
 	}{
 		"none":     {"nothing is known", nil, nil, node.Unproven, "has not tested yet"},
 		"none but": {"nothing is known, whatever is accepted", nil, []string{"root"}, node.Unproven, "update an agent"},
-		"golden":   {"it keeps the contract", proof(conformance.Golden()), nil, node.Ready, "takes up to 1 runs"},
+		"golden":   {"it keeps the contract", proof(conformance.Golden()), nil, node.Ready, "it takes one run at a time"},
 		"differs": {
 			"what differs, and the cure", proof(differing("root", "user")), nil, node.Differing,
 			`root: broken; user: broken: mend its engine, which is tested again every few minutes, or accept that: orcon job node approve lab --accept "root" --accept "user"`,
 		},
-		"accepted":      {"a person has decided", proof(differing("root", "user")), []string{"user", "root"}, node.Ready, "takes up to"},
+		"accepted":      {"a person has decided", proof(differing("root", "user")), []string{"user", "root"}, node.Ready, "it takes one run"},
 		"one accepted":  {"the other one is not", proof(differing("root", "user")), []string{"user"}, node.Differing, ": root: broken: mend"},
-		"not any more":  {"an accepted difference that is mended", proof(conformance.Golden()), []string{"user"}, node.Ready, "takes up to"},
+		"not any more":  {"an accepted difference that is mended", proof(conformance.Golden()), []string{"user"}, node.Ready, "it takes one run"},
 		"older":         {"an agent that knows fewer checks", proof(conformance.Report{Contract: "1"}), nil, node.Differing, "root: it was not checked"},
 		"unreadable":    {"no report", node.NewProof("x", []byte("{")), nil, node.Differing, "report: cannot read the report"},
 		"next contract": {"another version", proof(conformance.Report{Contract: "2", Checks: conformance.Golden().Checks}), nil, node.Differing, `contract: it is "2" instead of "1"`},

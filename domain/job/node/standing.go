@@ -47,6 +47,9 @@ func (n Node) Standing(now time.Time) Standing {
 	if s, is := n.unproven(); is {
 		return s
 	}
+	if n.Capacity == 1 {
+		return Standing{Ready, "it takes one run at a time"}
+	}
 	return Standing{Ready, fmt.Sprintf("it takes up to %d runs at once", n.Capacity)}
 }
 
