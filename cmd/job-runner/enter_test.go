@@ -41,7 +41,7 @@ func newGate(t *testing.T) *gate {
 	mux := http.NewServeMux()
 	mux.Handle(nodev1alpha1connect.NewNodeServiceHandler(g))
 	g.Server = httptest.NewUnstartedServer(mux)
-	g.Server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	g.Config.ErrorLog = log.New(io.Discard, "", 0)
 	g.StartTLS()
 	t.Cleanup(g.Close)
 	return g

@@ -193,8 +193,8 @@ Exit codes: 0 adopted, 2 the command failed, 130 interrupted.`,
 }
 
 func (o *approveNodeOptions) run(c *cobra.Command, name string) error {
-	if c.Flags().Changed("capacity") && (o.capacity < 1 || o.capacity > maxCapacity) {
-		return fmt.Errorf("--capacity %d is out of range: use a number from 1 to %d", o.capacity, maxCapacity)
+	if err := o.bounded(c); err != nil {
+		return err
 	}
 	n, err := o.there(c, name)
 	if err != nil {
@@ -233,6 +233,14 @@ func (o *approveNodeOptions) run(c *cobra.Command, name string) error {
 	}
 	_, err = fmt.Fprintf(c.OutOrStdout(), "RunNode %s is adopted, for runs of namespaces %q\n", name, n.Spec.Namespaces)
 	return err
+}
+
+// bounded returns an error for a capacity that a RunNode cannot have.
+func (o *approveNodeOptions) bounded(c *cobra.Command) error {
+	if c.Flags().Changed("capacity") && (o.capacity < 1 || o.capacity > maxCapacity) {
+		return fmt.Errorf("--capacity %d is out of range: use a number from 1 to %d", o.capacity, maxCapacity)
+	}
+	return nil
 }
 
 // remark tells which of the namespaces do not exist.
@@ -309,7 +317,7 @@ Exit codes: 0 suspended, 2 the command failed.`,
 			return o.run(c, args[0], v1alpha1.OrderSuspended, "", "gets no further run")
 		},
 	}
-	o.nodeOptions.flags(c)
+	o.flags(c)
 	return c
 }
 
@@ -334,7 +342,7 @@ Exit codes: 0 revoked, 2 the command failed, 130 interrupted.`,
 				"is revoked: its runs are lost after a minute, and orcon job unlock decides about them")
 		},
 	}
-	o.nodeOptions.flags(c)
+	o.flags(c)
 	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask for confirmation")
 	return c
 }

@@ -24,13 +24,13 @@ type sink struct {
 	text  map[string]string
 	ended map[string]bool
 	down  bool
-	calls int
+	calls []time.Time
 }
 
 func (s *sink) Write(_ context.Context, c chunk.Chunk) error {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	s.calls++
+	s.calls = append(s.calls, time.Now())
 	if s.down {
 		return errors.New("the sink is down")
 	}
@@ -82,10 +82,15 @@ func TestOutputBacksOff(t *testing.T) {
 	out := &sink{down: true}
 	b.chunks, b.Retry, b.Drain = out, time.Hour, time.Millisecond
 	_, err := b.run(t, &model{next: hold()}, b.store(t), func(*child, func()) {
-		time.Sleep(2500 * time.Millisecond)
+		until(t, "three calls", func() bool {
+			out.mutex.Lock()
+			defer out.mutex.Unlock()
+			return len(out.calls) > 2
+		})
 		out.mutex.Lock()
 		defer out.mutex.Unlock()
-		assert.LessOrEqual(t, out.calls, 2)
+		assert.GreaterOrEqual(t, out.calls[1].Sub(out.calls[0]), time.Second)
+		assert.GreaterOrEqual(t, out.calls[2].Sub(out.calls[1]), 2*time.Second)
 		require.NoError(t, os.WriteFile(b.path("go"), nil, 0o600))
 	})
 	require.NoError(t, err)
@@ -106,7 +111,11 @@ func TestFailuresAreLoggedOnce(t *testing.T) {
 		m.mutex.Lock()
 		m.mute = true
 		m.mutex.Unlock()
-		time.Sleep(300 * time.Millisecond)
+		until(t, "renewals fail", func() bool {
+			m.mutex.Lock()
+			defer m.mutex.Unlock()
+			return m.muted > 10
+		})
 		assert.Equal(t, int64(2), glog.Stats.Warning.Lines()-before, "renewals")
 		require.NoError(t, os.WriteFile(b.path("go"), nil, 0o600))
 	})
