@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -24,7 +25,6 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/node"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/retry"
 )
 
 // machine is the agent of a RunNode, and its flags.
@@ -36,9 +36,9 @@ type machine struct {
 	connection     *agent.Connection
 }
 
-// runAgent carries out what is offered to this machine until it is terminated. What runs then goes on, and is adopted by the
-// next agent.
-func runAgent(ctx context.Context, args []string, out io.Writer) (int, error) {
+// runAgent carries out what is offered to this machine until it is terminated, by a user with a uid. What runs then goes on,
+// and is adopted by the next agent.
+func runAgent(ctx context.Context, user int, args []string, out io.Writer) (int, error) {
 	m := &machine{limits: dockerjob.DefaultLimits(), connection: &agent.Connection{Clock: time.Now, Proxy: http.ProxyFromEnvironment}}
 	flags := flagsOf("agent", "", out)
 	m.define(flags)
@@ -47,6 +47,10 @@ func runAgent(ctx context.Context, args []string, out io.Writer) (int, error) {
 	}
 	if flags.NArg() > 0 {
 		return contract.Misused, fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	}
+	if user == 0 {
+		return contract.Refused, fmt.Errorf("the agent cannot begin: it is started as root, and runs, by uid %d, cannot use what it makes: "+
+			"start it by uid %[1]d, to which folder %s has to belong", contract.User, m.folder)
 	}
 	terminated, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
 	defer stop()
@@ -72,7 +76,8 @@ func (m *machine) define(flags *flag.FlagSet) {
 func (m *machine) run(ctx context.Context) error {
 	runs, program := filepath.Join(m.folder, "runs"), filepath.Join(m.folder, "job-runner")
 	if err := os.MkdirAll(runs, 0o700); err != nil {
-		return fmt.Errorf("cannot make the folder of runs: %w", err)
+		return fmt.Errorf("cannot make the folder of runs: %w: folder %s has to belong to uid %d, and the agent has uid %d",
+			err, m.folder, contract.User, os.Geteuid())
 	}
 	if err := inMemory(m.secrets); err != nil {
 		return fmt.Errorf("cannot use folder %s for secrets: %w", m.secrets, err)
@@ -112,22 +117,33 @@ func (m *machine) run(ctx context.Context) error {
 	return err
 }
 
-// enter has the connection use the identity of this machine, which joins first if it has not.
+// enter has the connection use the identity of this machine, which joins first if it has not. One whose token is refused
+// waits for another token.
 func (m *machine) enter(ctx context.Context) error {
+	retries, refused := agent.Retries{Longest: m.longest}, false
+	for shown := ""; ; {
+		err := m.attempt(ctx, &shown)
+		refused = refused || agent.Refused(err)
+		if err == nil || !refused || ctx.Err() != nil {
+			return err
+		}
+		retries.Wait(ctx, err)
+	}
+}
+
+// attempt has the connection use the identity of this machine, and logs its key if that is not shown yet.
+func (m *machine) attempt(ctx context.Context, shown *string) error {
 	file := filepath.Join(m.folder, "identity.json")
 	i, err := agent.Load(file)
 	if err != nil {
 		return err
 	}
-	by, err := m.invitation()
-	if err != nil {
-		return err
-	}
-	if i == nil && by.Node == "" {
-		return errors.New("this machine has not joined: use --join FILE with the token that orcon job node join prints")
-	}
-	if i == nil {
-		if i, err = agent.New(file, by); err != nil {
+	var by node.Invitation
+	if !i.Joined() {
+		if by, err = m.invitation(); err != nil {
+			return err
+		}
+		if i, err = i.Invited(file, by); err != nil {
 			return err
 		}
 	}
@@ -135,21 +151,27 @@ func (m *machine) enter(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	glog.Infof("RunNode %s has key %s", i.Node, key)
+	if key != *shown {
+		*shown = key
+		glog.Infof("RunNode %s has key %s", i.Node, key)
+	}
 	return agent.Join(ctx, m.connection, i, by, m.longest)
 }
 
-// invitation reads the token; the zero value is none.
+// invitation reads the token.
 func (m *machine) invitation() (node.Invitation, error) {
 	if m.join == "" {
-		return node.Invitation{}, nil
+		return node.Invitation{}, errors.New("this machine has not joined: use --join FILE with the token that orcon job node join prints")
 	}
+	const put = "put the token that orcon job node join prints into it"
 	text, err := os.ReadFile(filepath.Clean(m.join))
-	if errors.Is(err, os.ErrNotExist) {
-		return node.Invitation{}, nil // it may be removed once the machine has joined
-	}
-	if err != nil {
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return node.Invitation{}, fmt.Errorf("this machine has not joined, and there is no file %s: %s", m.join, put)
+	case err != nil:
 		return node.Invitation{}, fmt.Errorf("cannot read the token: %w", err)
+	case len(bytes.TrimSpace(text)) == 0:
+		return node.Invitation{}, fmt.Errorf("cannot use %s: the file is empty: %s", m.join, put)
 	}
 	by, err := node.ParseInvitation(string(text))
 	if err != nil {
@@ -187,14 +209,8 @@ func (m *machine) keep(ctx context.Context, a executor.Attempt, f dockerjob.Moun
 		defer release()
 		go m.hold(holding, k, a.Fence)
 	}
-	return errors.Join(err, spool.Deliver(ctx, func(failed int, err error) {
-		wait := min(retry.After(failed), m.longest)
-		glog.Warningf("%v; trying again in %s", err, wait)
-		select {
-		case <-ctx.Done():
-		case <-time.After(wait):
-		}
-	}))
+	retries := agent.Retries{Longest: m.longest}
+	return errors.Join(err, spool.Deliver(ctx, func(_ int, err error) { retries.Wait(ctx, err) }))
 }
 
 // hold renews the hold of a run whose end is on its way, which may take longer than a run may be silent.

@@ -35,9 +35,12 @@ func TestAgent(t *testing.T) {
 		code  int
 		says  string
 	}{
-		"unjoined": {"no token", "", nil, contract.Refused, "this machine has not joined: use --join FILE"},
+		"unjoined": {"no token", "", []string{"--join", ""}, contract.Refused, "this machine has not joined: use --join FILE"},
+		"missing":  {"the file is not there", "", []string{"--join", "/none/token"}, contract.Refused, "there is no file /none/token: put the token that orcon job node join prints into it"},
+		"empty":    {"a shell made the file, and the command failed", "\n", nil, contract.Refused, "token: the file is empty: put the token that orcon job node join prints into it"},
 		"broken":   {"a part of a token", "orcon-node.x", nil, contract.Refused, "use the whole word that orcon job node join printed"},
 		"away":     {"no controller", invitation.String(), nil, contract.Refused, "cannot join as RunNode lab: "},
+		"root":     {"runs have another user", invitation.String(), nil, contract.Refused, "it is started as root, and runs, by uid 65532, cannot use what it makes: start it by uid 65532"},
 		"argument": {"a word too many", "", []string{"lab"}, contract.Misused, `unexpected argument "lab"`},
 		"flag":     {"no such flag", "", []string{"--frob"}, contract.Misused, "frob"},
 	}
@@ -50,10 +53,14 @@ func TestAgent(t *testing.T) {
 			}
 			ctx, end := context.WithTimeout(t.Context(), time.Second)
 			defer end()
-			code, err := runAgent(ctx, append([]string{"--folder", folder, "--join", token, "--retry", "1ms", "--secrets", memory(t)}, tc.args...), io.Discard)
+			user := contract.User
+			if name == "root" {
+				user = 0
+			}
+			code, err := runAgent(ctx, user, append([]string{"--folder", folder, "--join", token, "--retry", "1ms", "--secrets", memory(t)}, tc.args...), io.Discard)
 			assert.Equal(t, tc.code, code, tc.why)
 			require.ErrorContains(t, err, tc.says)
-			if code == contract.Refused {
+			if code == contract.Refused && user != 0 {
 				info, err := os.Stat(filepath.Join(folder, "job-runner"))
 				require.NoError(t, err)
 				assert.Equal(t, os.FileMode(0o555), info.Mode())

@@ -84,7 +84,7 @@ func run(ctx context.Context, args []string, out io.Writer) (int, error) {
 	case "shim":
 		return runShim(ctx, args[1:], out)
 	case "agent":
-		return runAgent(ctx, args[1:], out)
+		return runAgent(ctx, os.Geteuid(), args[1:], out)
 	case "install":
 		return runInstall(args[1:])
 	case "unpack":

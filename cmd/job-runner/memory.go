@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"syscall"
 
@@ -25,7 +26,9 @@ func inMemory(folder string) error {
 	switch {
 	case on.Type != unix.TMPFS_MAGIC && on.Type != unix.RAMFS_MAGIC:
 		return errors.New("it is on a disk: name one of a tmpfs by --secrets")
-	case !info.IsDir() || !is || int(owner.Uid) != os.Geteuid() || info.Mode().Perm() != 0o700:
+	case is && int(owner.Uid) != os.Geteuid():
+		return fmt.Errorf("it belongs to uid %d, and the agent has uid %d: remove it, or name another one by --secrets", owner.Uid, os.Geteuid())
+	case !info.IsDir() || !is || info.Mode().Perm() != 0o700:
 		return errors.New("others may have access: remove it, or name another one by --secrets")
 	}
 	return nil

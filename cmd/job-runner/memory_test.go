@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
 )
 
 // memory returns a folder in memory.
@@ -26,6 +28,11 @@ func TestInMemory(t *testing.T) {
 	}
 	require.NoError(t, os.Chmod(own, 0o750))
 	require.ErrorContains(t, inMemory(own), "others may have access")
+	require.NoError(t, os.Chmod(own, 0o700))
+	if os.Geteuid() == 0 {
+		require.NoError(t, os.Chown(own, contract.User, contract.User))
+		require.EqualError(t, inMemory(own), "it belongs to uid 65532, and the agent has uid 0: remove it, or name another one by --secrets")
+	}
 	link := filepath.Join(memory, "link")
 	require.NoError(t, os.Symlink(memory, link))
 	require.ErrorContains(t, inMemory(link), "others may have access")

@@ -156,6 +156,9 @@ func ofJobs(err error) error {
 	case apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse):
 		return fmt.Errorf("the cluster does not serve %s/%s: the job controller of Orcon is not installed, or its APIService is missing",
 			people.Group, people.Version)
+	case apierrors.IsServiceUnavailable(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse):
+		return fmt.Errorf("the job controller is starting, or the cluster does not reach it: try again; if it lasts, look at APIService %s.%s, "+
+			"which tells why: %w", people.Version, people.Group, err)
 	case apierrors.IsServiceUnavailable(err):
 		return fmt.Errorf("%w: if it lasts, look at APIService %s.%s: it tells whether the job controller answers",
 			err, people.Version, people.Group)

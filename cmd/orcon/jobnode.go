@@ -150,6 +150,9 @@ type approveNodeOptions struct {
 	yes        bool
 }
 
+// maxCapacity is how many runs a RunNode carries out at most.
+const maxCapacity = 100
+
 func newNodeApprove() *cobra.Command {
 	var o approveNodeOptions
 	c := &cobra.Command{
@@ -159,8 +162,9 @@ func newNodeApprove() *cobra.Command {
 logs its key when it starts: compare it before, or give it by --key. Where a machine is adopted and another one has joined
 beside it, --key says which of them it is to be from now on. The other one is refused, and its runs are lost.
 
---namespaces adds namespaces whose runs the machine may carry out; without any it takes none. --capacity is how many runs
-it carries out at once.
+--namespaces adds namespaces whose runs the machine may carry out; without any it takes none. To take one away, remove it
+from spec.namespaces by kubectl edit runnode NAME: runs that go on end as usual. --capacity is how many runs it carries out
+at once, from 1 to 100.
 
 A machine tests itself before it takes runs: whether it carries them out as the contract of runners promises. One that
 does not takes none, and orcon job node list shows what differs. --accept names checks that it may fail from now on, and
@@ -186,32 +190,25 @@ Exit codes: 0 adopted, 2 the command failed, 130 interrupted.`,
 }
 
 func (o *approveNodeOptions) run(c *cobra.Command, name string) error {
+	if err := o.bounded(c); err != nil {
+		return err
+	}
 	n, err := o.there(c, name)
 	if err != nil {
 		return err
 	}
-	switch {
-	case n.State == nil || n.State.Key == "":
-		return fmt.Errorf("no machine has joined as RunNode %s: orcon job node join %s prints a token", name, name)
-	case n.beside() && o.key != n.State.Key && o.key != n.Spec.Key:
-		return fmt.Errorf("RunNode %s has a machine, with key %s, and another one waits, with key %s: say by --key which of them it is to be",
-			name, n.Spec.Key, n.State.Key)
-	case o.key != "" && o.key != n.State.Key && !n.beside():
-		return fmt.Errorf("the machine that has joined as RunNode %s has key %s, not %s: give the whole key that its agent has logged; "+
-			"if that is another one, the machine is not yours: orcon job node revoke %s", name, n.State.Key, o.key, name)
-	case n.Spec.Order == v1alpha1.OrderRevoked:
-		return fmt.Errorf("RunNode %s is revoked, which is final: delete it, then orcon job node join %s", name, name)
-	}
-	if err := known(n.Status.Conformance, o.accepted); err != nil {
+	key, err := o.chosen(n)
+	if err != nil {
 		return err
 	}
+	o.remark(c, n.kinds)
 	if !o.yes && o.key == "" {
-		if err := ask(c, fmt.Sprintf("The machine has key %s. Is that the key that its agent has logged?", n.State.Key)); err != nil {
+		if err := ask(c, fmt.Sprintf("The machine has key %s. Is that the key that its agent has logged?", key)); err != nil {
 			return err
 		}
 	}
 	err = n.change(c.Context(), func(s *v1alpha1.RunNodeSpec) {
-		s.Key, s.Order = cmp.Or(o.key, n.State.Key), ""
+		s.Key, s.Order = key, ""
 		s.Namespaces = slices.Compact(slices.Sorted(slices.Values(slices.Concat(s.Namespaces, o.namespaces))))
 		if o.capacity > 0 {
 			s.Capacity = o.capacity
@@ -231,9 +228,43 @@ func (o *approveNodeOptions) run(c *cobra.Command, name string) error {
 	return err
 }
 
+// chosen returns the key to adopt, or why none can be.
+func (o *approveNodeOptions) chosen(n *runNode) (string, error) {
+	switch {
+	case n.State == nil || n.State.Key == "":
+		return "", fmt.Errorf("no machine has joined as RunNode %s: orcon job node join %s prints a token", n.Name, n.Name)
+	case n.beside() && o.key != n.State.Key && o.key != n.Spec.Key:
+		return "", fmt.Errorf("RunNode %s has a machine, with key %s, and another one waits, with key %s: say by --key which of them it is to be",
+			n.Name, n.Spec.Key, n.State.Key)
+	case o.key != "" && o.key != n.State.Key && !n.beside():
+		return "", fmt.Errorf("the machine that has joined as RunNode %s has key %s, not %s: give the whole key that its agent has logged; "+
+			"if that is another one, the machine is not yours: orcon job node revoke %s", n.Name, n.State.Key, o.key, n.Name)
+	case n.Spec.Order == v1alpha1.OrderRevoked:
+		return "", fmt.Errorf("RunNode %s is revoked, which is final: delete it, then orcon job node join %s", n.Name, n.Name)
+	}
+	return cmp.Or(o.key, n.State.Key), known(n.Status.Conformance, o.accepted)
+}
+
 // beside reports whether another machine waits beside the one that is adopted.
 func (n *runNode) beside() bool {
 	return n.State != nil && n.State.Former != "" && n.State.Former == n.Spec.Key
+}
+
+// bounded returns an error for a capacity that a RunNode cannot have.
+func (o *approveNodeOptions) bounded(c *cobra.Command) error {
+	if c.Flags().Changed("capacity") && (o.capacity < 1 || o.capacity > maxCapacity) {
+		return fmt.Errorf("--capacity %d is out of range: use a number from 1 to %d", o.capacity, maxCapacity)
+	}
+	return nil
+}
+
+// remark tells which of the namespaces do not exist.
+func (o *approveNodeOptions) remark(c *cobra.Command, kinds client.Client) {
+	for _, namespace := range o.namespaces {
+		if _, err := existing(c.Context(), kinds, namespace); err != nil {
+			screenOf(c).note(fmt.Sprintf("namespace %s does not exist yet: the machine takes its runs once it does", namespace))
+		}
+	}
 }
 
 // known returns an error for a check that is neither in the contract of runners nor in the report of the agent.
@@ -256,26 +287,38 @@ func known(found *v1alpha1.RunNodeConformance, accepted []string) error {
 	return nil
 }
 
-// ordering returns a command that gives an order about a RunNode.
-func ordering(c *cobra.Command, order, done string) *cobra.Command {
-	var o nodeOptions
-	c.Args = arguments
-	c.RunE = func(c *cobra.Command, args []string) error {
-		n, err := o.there(c, args[0])
-		if err == nil {
-			err = n.change(c.Context(), func(s *v1alpha1.RunNodeSpec) { s.Order = order })
-		}
-		if err == nil {
-			_, err = fmt.Fprintf(c.OutOrStdout(), "RunNode %s %s\n", n.Name, done)
-		}
+// orderOptions are the flags of commands that give an order about a RunNode.
+type orderOptions struct {
+	nodeOptions
+
+	yes bool
+}
+
+// run gives an order. A question is asked before one that is final.
+func (o *orderOptions) run(c *cobra.Command, name, order, question, done string) error {
+	n, err := o.there(c, name)
+	if err != nil {
 		return err
 	}
-	o.flags(c)
-	return c
+	revoked := n.Spec.Order == v1alpha1.OrderRevoked
+	switch {
+	case revoked && order != v1alpha1.OrderRevoked:
+		return fmt.Errorf("RunNode %s is revoked, which is final: it gets no run any more", name)
+	case question != "" && !revoked && !o.yes:
+		if err := ask(c, question); err != nil {
+			return err
+		}
+	}
+	if err := n.change(c.Context(), func(s *v1alpha1.RunNodeSpec) { s.Order = order }); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.OutOrStdout(), "RunNode %s %s\n", name, done)
+	return err
 }
 
 func newNodeDrain() *cobra.Command {
-	return ordering(&cobra.Command{
+	var o orderOptions
+	c := &cobra.Command{
 		Use:   "drain NAME",
 		Short: "Give a RunNode no further run; those under way go on",
 		Long: `job node drain suspends a RunNode: runs that it carries out go on to their end, and it gets no further one before
@@ -285,19 +328,37 @@ It needs permission to read and patch RunNodes, which ClusterRole orcon-job-node
 
 Exit codes: 0 suspended, 2 the command failed.`,
 		Example: "  orcon job node drain lab-1",
-	}, v1alpha1.OrderSuspended, "gets no further run")
+		Args:    arguments,
+		RunE: func(c *cobra.Command, args []string) error {
+			return o.run(c, args[0], v1alpha1.OrderSuspended, "", "gets no further run")
+		},
+	}
+	o.flags(c)
+	return c
 }
 
 func newNodeRevoke() *cobra.Command {
-	return ordering(&cobra.Command{
+	var o orderOptions
+	c := &cobra.Command{
 		Use:   "revoke NAME",
 		Short: "Refuse each call of a RunNode, for ever",
-		Long: `job node revoke refuses each call of a RunNode from now on. Its runs are lost after a minute: their states up to the
-last checkpoint stay. A revocation is final: delete the RunNode and create it anew to let the machine join again.
+		Long: `job node revoke refuses each call of a RunNode from now on, after a confirmation. Its runs are lost after a minute: their
+states up to the last checkpoint stay. A revocation is final: delete the RunNode and create it anew to let the machine join
+again.
 
 It needs permission to read and patch RunNodes, which ClusterRole orcon-job-nodes has.
 
-Exit codes: 0 revoked, 2 the command failed.`,
-		Example: "  orcon job node revoke lab-1",
-	}, v1alpha1.OrderRevoked, "is revoked: its runs are lost after a minute, and orcon job unlock decides about them")
+Exit codes: 0 revoked, 2 the command failed, 130 interrupted.`,
+		Example: `  orcon job node revoke lab-1
+  orcon job node revoke lab-1 --yes`,
+		Args: arguments,
+		RunE: func(c *cobra.Command, args []string) error {
+			return o.run(c, args[0], v1alpha1.OrderRevoked,
+				fmt.Sprintf("Each call of RunNode %s is refused for ever, and its runs are lost after a minute. Revoke it?", args[0]),
+				"is revoked: its runs are lost after a minute, and orcon job unlock decides about them")
+		},
+	}
+	o.flags(c)
+	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask for confirmation")
+	return c
 }

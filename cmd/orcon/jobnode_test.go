@@ -23,6 +23,9 @@ import (
 type nodeCluster struct {
 	config string
 
+	// away has the job controller not answer, and closed keeps namespaces from the user; shop is the only one.
+	away, closed bool
+
 	mutex sync.Mutex
 	nodes map[string]*v1alpha1.RunNode
 }
@@ -47,14 +50,36 @@ func newNodeCluster(t *testing.T, nodes ...v1alpha1.RunNode) *nodeCluster {
 	mux.HandleFunc("POST "+kind, c.create)
 	mux.HandleFunc(kind+"/{name}", c.one)
 	mux.HandleFunc("POST /apis/jobs.orcon.tengu.io/v1alpha1/runnodes/{name}/token", func(w http.ResponseWriter, r *http.Request) {
+		if c.away {
+			http.Error(w, "service unavailable", http.StatusServiceUnavailable)
+			return
+		}
 		answerJSON(w, people.NodeToken{Token: "orcon-node." + r.PathValue("name")})
 	})
+	mux.HandleFunc("GET /api", func(w http.ResponseWriter, _ *http.Request) {
+		answerJSON(w, metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: []string{"v1"}})
+	})
+	mux.HandleFunc("GET /api/v1", func(w http.ResponseWriter, _ *http.Request) {
+		answerJSON(w, json.RawMessage(`{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"namespaces","kind":"Namespace","namespaced":false}]}`))
+	})
+	mux.HandleFunc("GET /api/v1/namespaces/{name}", c.namespace)
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { notThere(w) })
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
 	c.config = write(t, "config", fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: a,
 clusters: [{name: a, cluster: {server: %q}}], contexts: [{name: a, context: {cluster: a}}]}`, server.URL))
 	return c
+}
+
+func (c *nodeCluster) namespace(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case c.closed:
+		http.Error(w, "forbidden", http.StatusForbidden)
+	case r.PathValue("name") != "shop":
+		notThere(w)
+	default:
+		answerJSON(w, json.RawMessage(`{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":"shop"}}`))
+	}
 }
 
 func (c *nodeCluster) list(w http.ResponseWriter, _ *http.Request) {
@@ -146,6 +171,9 @@ func TestNodeApprove(t *testing.T) {
 		"Unjoined": {"nothing to adopt", []string{"new", "--yes"}, "no machine has joined as RunNode new: orcon job node join new prints a token"},
 		"Revoked":  {"for ever", []string{"old", "--yes"}, "RunNode old is revoked, which is final: delete it, then orcon job node join old"},
 		"NoCheck":  {"a check that is none", []string{"lab-1", "--yes", "--accept", "bogus"}, `--accept "bogus": there is no such check: use one of burst of 10 MiB, cancel, `},
+		"None0":    {"no run at all", []string{"lab-1", "--yes", "--capacity", "0"}, "--capacity 0 is out of range: use a number from 1 to 100"},
+		"Negative": {"less than none", []string{"lab-1", "--yes", "--capacity", "-1"}, "--capacity -1 is out of range: use a number from 1 to 100"},
+		"Large":    {"too many", []string{"lab-1", "--yes", "--capacity", "101"}, "--capacity 101 is out of range: use a number from 1 to 100"},
 		"Other":    {"another machine was first", []string{"lab-1", "--key", "sha256:b"}, "has key " + key + ", not sha256:b"},
 	}
 	for label, tc := range tests {
@@ -210,10 +238,46 @@ func TestNodeOrders(t *testing.T) {
 	require.Zero(t, code, errs)
 	assert.Equal(t, "RunNode lab-1 gets no further run\n", out)
 	assert.Equal(t, v1alpha1.OrderSuspended, c.nodes["lab-1"].Spec.Order)
-	code, out, errs = c.call(t, "", "revoke", "lab-1")
-	require.Zero(t, code, errs)
-	assert.Contains(t, out, "RunNode lab-1 is revoked")
+	code, _, errs = c.call(t, "n\n", "revoke", "lab-1")
+	assert.Equal(t, exitMisuse, code, "it is final")
+	assert.Contains(t, errs, "Each call of RunNode lab-1 is refused for ever, and its runs are lost after a minute. Revoke it? [y/N]")
+	assert.Equal(t, v1alpha1.OrderSuspended, c.nodes["lab-1"].Spec.Order)
+	for _, tc := range []struct{ in, flag string }{{"y\n", "--yes=false"}, {"", "--yes"}, {"", "--yes=false"}} {
+		code, out, errs = c.call(t, tc.in, "revoke", "lab-1", tc.flag)
+		require.Zero(t, code, errs)
+		assert.Contains(t, out, "RunNode lab-1 is revoked")
+		assert.Equal(t, v1alpha1.OrderRevoked, c.nodes["lab-1"].Spec.Order)
+	}
+	code, _, errs = c.call(t, "", "drain", "lab-1")
+	assert.Equal(t, exitMisuse, code)
+	assert.Contains(t, errs, "RunNode lab-1 is revoked, which is final: it gets no run any more")
 	assert.Equal(t, v1alpha1.OrderRevoked, c.nodes["lab-1"].Spec.Order)
+}
+
+// A namespace that does not exist is permitted all the same, with a remark for a user who may know that.
+func TestNodeOfNoNamespace(t *testing.T) {
+	c := newNodeCluster(t, machine("lab-1", "k"))
+	const remark = "namespace test does not exist yet"
+	code, _, errs := c.call(t, "", "approve", "lab-1", "--yes", "--namespaces", "shop,test")
+	require.Zero(t, code, errs)
+	assert.Contains(t, errs, remark)
+	assert.NotContains(t, errs, "namespace shop")
+	assert.Equal(t, []string{"shop", "test"}, c.nodes["lab-1"].Spec.Namespaces)
+	c.closed = true
+	code, _, errs = c.call(t, "", "approve", "lab-1", "--yes", "--namespaces", "test")
+	require.Zero(t, code, errs)
+	assert.Empty(t, errs)
+}
+
+// A job controller that is away may be starting.
+func TestNodeJoinLater(t *testing.T) {
+	c := newNodeCluster(t)
+	c.away = true
+	code, out, errs := c.call(t, "", "join", "lab-1")
+	assert.Equal(t, exitMisuse, code)
+	assert.Empty(t, out)
+	assert.Contains(t, errs, "cannot make a token for RunNode lab-1: the job controller is starting, or the cluster does not reach it: try again; "+
+		"if it lasts, look at APIService v1alpha1.jobs.orcon.tengu.io, which tells why: ")
 }
 
 func TestNodeList(t *testing.T) {

@@ -50,7 +50,7 @@ type bench struct {
 	Base, Script, Ledger string
 	Backend, Stored      string
 	Renew, Checkpoint    time.Duration
-	Drain                time.Duration
+	Drain, Retry         time.Duration
 	Patience, Hold       time.Duration
 	Limit                int64
 
@@ -60,7 +60,10 @@ type bench struct {
 }
 
 func newBench(t *testing.T, script string) bench {
-	b := bench{Base: t.TempDir(), Script: script, Renew: 50 * time.Millisecond, Checkpoint: time.Hour, Drain: patience, Patience: patience, Limit: 1 << 20}
+	b := bench{
+		Base: t.TempDir(), Script: script, Renew: 50 * time.Millisecond, Checkpoint: time.Hour, Drain: patience, Retry: 10 * time.Millisecond,
+		Patience: patience, Limit: 1 << 20,
+	}
 	for _, name := range []string{"state", "scratch", "exchange", "work", "logs"} {
 		require.NoError(t, os.Mkdir(filepath.Join(b.Base, name), 0o700))
 	}
@@ -79,7 +82,7 @@ func (b bench) keeperWith(ledger keeper.Ledger, blobs keeper.Blobs, terminate <-
 		Settings: keeper.Settings{
 			State: b.path("state"), Scratch: b.path("scratch"), Logs: b.path("logs"), Work: b.path("work"), Secrets: b.path("secrets"),
 			Limit: b.Limit, Stored: b.Stored,
-			Renew: b.Renew, Checkpoint: b.Checkpoint, Retry: 10 * time.Millisecond, Backend: b.Backend, Drain: b.Drain,
+			Renew: b.Renew, Checkpoint: b.Checkpoint, Retry: b.Retry, Backend: b.Backend, Drain: b.Drain,
 		},
 		Clock: keeper.BootTime, Terminate: terminate,
 	}

@@ -10,6 +10,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/chunk"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/redaction"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/log"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/retry"
 )
 
 const (
@@ -34,6 +35,9 @@ type cargo struct {
 	over bool
 	// left is the number of log files that are not carried.
 	left int
+	// failed is how often in a row something could not be carried, and told what was logged of that.
+	failed int
+	told   retry.Log
 }
 
 // carry carries the output away until finish has a value, then the rest of it within a time. The value reports whether
@@ -49,7 +53,7 @@ func (c *cargo) carry(ctx context.Context, finish <-chan bool) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(lag(time.Since(began))):
+		case <-time.After(c.wait(time.Since(began))):
 		case whole = <-finish:
 			going = false
 		}
@@ -65,6 +69,14 @@ func (c *cargo) carry(ctx context.Context, finish <-chan bool) {
 		case <-time.After(c.run.pause(1)):
 		}
 	}
+}
+
+// wait returns how long to wait before output is carried away again: longer where that fails.
+func (c *cargo) wait(passed time.Duration) time.Duration {
+	if c.failed == 0 {
+		return lag(passed)
+	}
+	return max(lag(passed), c.run.pause(c.failed))
 }
 
 // outputs returns the carriers of the standard output and error.
@@ -128,8 +140,14 @@ func (c *cargo) end(ctx context.Context) bool {
 
 // done reports whether there was no error.
 func (c *cargo) done(err error) bool {
-	if err != nil {
+	if err == nil {
+		c.failed, c.told = 0, retry.Log{}
+		return true
+	}
+	c.failed++
+	var logged bool
+	if c.told, logged = c.told.Failed(err.Error(), time.Now()); logged {
 		glog.Warningf("%v", err)
 	}
-	return err == nil
+	return false
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/golang/glog"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -23,11 +24,13 @@ type sink struct {
 	text  map[string]string
 	ended map[string]bool
 	down  bool
+	calls []time.Time
 }
 
 func (s *sink) Write(_ context.Context, c chunk.Chunk) error {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
+	s.calls = append(s.calls, time.Now())
 	if s.down {
 		return errors.New("the sink is down")
 	}
@@ -65,10 +68,58 @@ func TestOutputWithoutSink(t *testing.T) {
 	b := newBench(t, `head -c 3000000 /dev/zero; echo x > $STATE/x`)
 	m := &model{next: hold()}
 	b.chunks, b.Drain = &sink{down: true}, 200*time.Millisecond
+	before := glog.Stats.Warning.Lines()
 	code, err := b.run(t, m, b.store(t), nil)
 	require.NoError(t, err)
 	assert.Zero(t, code)
 	assert.Equal(t, job.Committed, only(t, m).Outcome)
+	assert.Equal(t, int64(1), glog.Stats.Warning.Lines()-before, "it is logged once")
+}
+
+// A sink that refuses is called less and less often.
+func TestOutputBacksOff(t *testing.T) {
+	b := newBench(t, `echo x; while ! test -e $BASE/go; do sleep 0.02; done`)
+	out := &sink{down: true}
+	b.chunks, b.Retry, b.Drain = out, time.Hour, time.Millisecond
+	_, err := b.run(t, &model{next: hold()}, b.store(t), func(*child, func()) {
+		until(t, "three calls", func() bool {
+			out.mutex.Lock()
+			defer out.mutex.Unlock()
+			return len(out.calls) > 2
+		})
+		out.mutex.Lock()
+		defer out.mutex.Unlock()
+		assert.GreaterOrEqual(t, out.calls[1].Sub(out.calls[0]), time.Second)
+		assert.GreaterOrEqual(t, out.calls[2].Sub(out.calls[1]), 2*time.Second)
+		require.NoError(t, os.WriteFile(b.path("go"), nil, 0o600))
+	})
+	require.NoError(t, err)
+}
+
+// What fails again and again is logged once.
+func TestFailuresAreLoggedOnce(t *testing.T) {
+	b := newBench(t, `while ! test -e $BASE/go; do sleep 0.02; done`)
+	m := &model{next: hold(), fail: 10}
+	before := glog.Stats.Warning.Lines()
+	_, err := b.run(t, m, b.store(t), func(*child, func()) {
+		until(t, "it is claimed", func() bool {
+			m.mutex.Lock()
+			defer m.mutex.Unlock()
+			return m.renewals > 0
+		})
+		assert.Equal(t, int64(1), glog.Stats.Warning.Lines()-before, "claims")
+		m.mutex.Lock()
+		m.mute = true
+		m.mutex.Unlock()
+		until(t, "renewals fail", func() bool {
+			m.mutex.Lock()
+			defer m.mutex.Unlock()
+			return m.muted > 10
+		})
+		assert.Equal(t, int64(2), glog.Stats.Warning.Lines()-before, "renewals")
+		require.NoError(t, os.WriteFile(b.path("go"), nil, 0o600))
+	})
+	require.NoError(t, err)
 }
 
 // JOBS.md J11: the output of a container that was killed has no end, since some of it may be lost.

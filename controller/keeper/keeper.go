@@ -179,13 +179,17 @@ func (k *Keeper) remembered() *memory {
 
 // repeat does a call until it succeeds, its error is final, or the context ends.
 func (k *Keeper) repeat(ctx context.Context, what string, call func() error) error {
+	var told retry.Log
 	for failed := 1; ; failed++ {
 		err := call()
 		if err == nil || final(err) || ctx.Err() != nil {
 			return err
 		}
 		pause := k.pause(failed)
-		glog.Warningf("cannot %s, trying again in %s: %v", what, pause, err)
+		var logged bool
+		if told, logged = told.Failed(err.Error(), time.Now()); logged {
+			glog.Warningf("cannot %s, trying again in %s: %v", what, pause, err)
+		}
 		select {
 		case <-ctx.Done():
 			return errors.Join(err, ctx.Err())

@@ -34,8 +34,9 @@ type model struct {
 	late      []keeper.End
 	// fail makes the next calls fail in passing: after their effect, as where an answer is lost.
 	fail int
-	// mute makes renewals fail.
-	mute bool
+	// mute makes renewals fail, and muted counts those.
+	mute  bool
+	muted int
 }
 
 var errLost = errors.New("the answer was lost")
@@ -79,6 +80,7 @@ func (m *model) Renew(_ context.Context, h keeper.Holder, d job.Delay) (keeper.R
 		return keeper.Renewal{}, err
 	}
 	if m.mute {
+		m.muted++
 		return keeper.Renewal{}, errLost
 	}
 	m.renewals++

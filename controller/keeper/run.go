@@ -17,6 +17,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/exchange"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/retry"
 )
 
 // run is a claimed run.
@@ -62,6 +63,7 @@ const renewals = 4
 // renew proves that the keeper lives, until the end of the context. One that fails is repeated sooner.
 func (r *run) renew(ctx context.Context) {
 	every := min(r.Settings.Renew, r.hold.Lost/renewals)
+	var told retry.Log
 	for failed := 0; ; {
 		sent := r.Clock()
 		bounded, end := context.WithTimeout(ctx, every)
@@ -75,9 +77,12 @@ func (r *run) renew(ctx context.Context) {
 		case err != nil:
 			failed++
 			next = min(r.pause(failed), every)
-			glog.Warningf("cannot renew the hold, trying again in %s: %v", next, err)
+			var logged bool
+			if told, logged = told.Failed(err.Error(), time.Now()); logged {
+				glog.Warningf("cannot renew the hold, trying again in %s: %v", next, err)
+			}
 		default:
-			failed = 0
+			failed, told = 0, retry.Log{}
 			r.acknowledge(sent, answer)
 		}
 		select {

@@ -1,4 +1,4 @@
-// Package retry holds how long to wait before what has failed is tried again.
+// Package retry holds how long to wait before what has failed is tried again, and which failures are logged meanwhile.
 //
 // What must not come in: what is tried, clocks, and what controllers retry through their queue.
 package retry

@@ -18,3 +18,28 @@ func TestAfter(t *testing.T) {
 		assert.Equal(t, want, retry.After(attempts), "%d", attempts)
 	}
 }
+
+// A failure that is repeated is logged at first, and then once a minute; another one at once.
+func TestLog(t *testing.T) {
+	const refused, unknown = "refused at 12:00:00 by port 80", "unknown"
+	start := time.Unix(1e9, 0)
+	var l retry.Log
+	for _, tc := range []struct {
+		why     string
+		failure string
+		after   time.Duration
+		logged  bool
+	}{
+		{"the first one", refused, 0, true},
+		{"the same", refused, time.Second, false},
+		{"other numbers", "refused at 12:00:59 by port 8080", 59 * time.Second, false},
+		{"a minute later", refused, time.Minute, true},
+		{"the minute begins anew", refused, 119 * time.Second, false},
+		{"another one", unknown, 119 * time.Second, true},
+		{"the one before", refused, 119 * time.Second, true},
+	} {
+		next, logged := l.Failed(tc.failure, start.Add(tc.after))
+		assert.Equal(t, tc.logged, logged, tc.why)
+		l = next
+	}
+}

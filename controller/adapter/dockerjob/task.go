@@ -65,13 +65,15 @@ func (t *task) carry(ctx context.Context) {
 // repeat repeats a step until it succeeds, and reports whether it did. It ends with the context, and when the attempt is
 // given up.
 func (t *task) repeat(ctx context.Context, givenUp <-chan struct{}, verb string, step func(context.Context) error) bool {
+	var told retry.Log
 	for failed := 1; ctx.Err() == nil; failed++ {
 		err := step(ctx)
 		t.note(err)
 		if err == nil {
 			return true
 		}
-		if ctx.Err() == nil {
+		var logged bool
+		if told, logged = told.Failed(err.Error(), time.Now()); logged && ctx.Err() == nil {
 			glog.Warning(cannot(verb, t.attempt.Name, err))
 		}
 		select {

@@ -127,7 +127,7 @@ type Reason string
 const (
 	// Invalid: 400. The request fits no rule, and fails each time.
 	Invalid Reason = "Invalid"
-	// Forbidden: 403. The token is not good for it.
+	// Forbidden: 403. The token or the key is not good for it.
 	Forbidden Reason = "Forbidden"
 	// NotFound: 404. There is no such blob.
 	NotFound Reason = "NotFound"

@@ -35,6 +35,8 @@ type Agent struct {
 	attempts []*wire.Attempt
 	revision string
 	standing string
+	// renewals is what was logged of renewals that failed.
+	renewals retry.Log
 }
 
 // client returns a client of the node API.
@@ -45,7 +47,7 @@ func (a *Agent) client() nodev1alpha1connect.NodeServiceClient {
 // Join joins by an invitation, unless the identity has a certificate. It is repeated until it succeeds, is refused, or the
 // context ends.
 func Join(ctx context.Context, c *Connection, i *Identity, by node.Invitation, longest time.Duration) error {
-	if i.joined() {
+	if i.Joined() {
 		return c.Use(i)
 	}
 	if err := c.Use(i, by.Authorities...); err != nil {
@@ -56,7 +58,8 @@ func Join(ctx context.Context, c *Connection, i *Identity, by node.Invitation, l
 		return err
 	}
 	client := nodev1alpha1connect.NewNodeServiceClient(&http.Client{Transport: c}, i.Address)
-	for failed := 1; ; failed++ {
+	retries := Retries{Longest: longest}
+	for {
 		answer, err := client.Join(ctx, connect.NewRequest(&wire.JoinRequest{Node: i.Node, Token: by.Secret, Request: request}))
 		switch {
 		case err == nil:
@@ -65,36 +68,29 @@ func Join(ctx context.Context, c *Connection, i *Identity, by node.Invitation, l
 				return err
 			}
 			return c.Use(next)
-		case connect.CodeOf(err) == connect.CodePermissionDenied || ctx.Err() != nil:
+		case Refused(err) || ctx.Err() != nil:
 			return fmt.Errorf("cannot join as RunNode %s: %w", i.Node, err)
 		}
-		pause(ctx, failed, longest, fmt.Errorf("cannot join as RunNode %s: %w", i.Node, err))
+		retries.Wait(ctx, fmt.Errorf("cannot join as RunNode %s: %w", i.Node, err))
 	}
 }
 
-// pause waits after so many failures in a row, and logs the last one.
-func pause(ctx context.Context, failed int, longest time.Duration, err error) {
-	wait := min(retry.After(failed), longest)
-	glog.Warningf("%v; trying again in %s", err, wait)
-	select {
-	case <-ctx.Done():
-	case <-time.After(wait):
-	}
-}
+// Refused reports whether an error is a refusal of the controller, rather than one of the way to it.
+func Refused(err error) bool { return connect.CodeOf(err) == connect.CodePermissionDenied }
 
 // Run calls the controller until the context ends.
 func (a *Agent) Run(ctx context.Context) error {
-	for failed := 0; ctx.Err() == nil; {
+	retries := Retries{Longest: a.Longest}
+	for ctx.Err() == nil {
 		err := a.renew(ctx)
 		if err == nil {
 			err = a.sync(ctx)
 		}
 		if err == nil || ctx.Err() != nil {
-			failed = 0
+			retries = Retries{Longest: a.Longest}
 			continue
 		}
-		failed++
-		pause(ctx, failed, a.Longest, err)
+		retries.Wait(ctx, err)
 	}
 	return nil
 }
@@ -114,7 +110,7 @@ func (a *Agent) renew(ctx context.Context) error {
 	if err != nil {
 		err = fmt.Errorf("cannot renew the certificate of RunNode %s, which ends at %s: %w", i.Node, end.UTC().Format(time.RFC3339), err)
 		if a.Clock().Before(end) {
-			glog.Warning(err) // it is still good
+			a.warn(err) // it is still good
 			return nil
 		}
 		return err
@@ -125,6 +121,14 @@ func (a *Agent) renew(ctx context.Context) error {
 	}
 	glog.Infof("the certificate of RunNode %s is renewed", i.Node)
 	return a.Connection.Use(next)
+}
+
+// warn logs why the certificate cannot be renewed, unless that was logged within a minute.
+func (a *Agent) warn(err error) {
+	var logged bool
+	if a.renewals, logged = a.renewals.Failed(err.Error(), a.Clock()); logged {
+		glog.Warning(err)
+	}
 }
 
 // look is how often the attempts are looked at while a call waits.

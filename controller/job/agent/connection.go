@@ -93,7 +93,7 @@ func (c *Connection) config(i *Identity, authorities []string) (*tls.Config, err
 			return c.verify(s, address.Hostname(), trusted(i, s.PeerCertificates, authorities))
 		},
 	}
-	if i.joined() {
+	if i.Joined() {
 		pair, err := i.pair()
 		if err != nil {
 			return nil, err

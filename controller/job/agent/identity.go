@@ -112,8 +112,22 @@ func (i *Identity) trusting(m *wire.SyncResponse) (*Identity, error) {
 	return &next, next.store()
 }
 
-// joined reports whether the node has a certificate.
-func (i *Identity) joined() bool { return i.Certificate != "" }
+// Invited returns the identity by which a node joins that has not, in a file. Its key stays as long as the invitation is
+// for the same node: the answer may have been lost, and a person may have adopted the key.
+func (i *Identity) Invited(file string, by node.Invitation) (*Identity, error) {
+	if i == nil || i.Node != by.Node {
+		return New(file, by)
+	}
+	if i.Address == by.Address {
+		return i, nil
+	}
+	next := *i
+	next.Address = by.Address
+	return &next, next.store()
+}
+
+// Joined reports whether the node has a certificate.
+func (i *Identity) Joined() bool { return i != nil && i.Certificate != "" }
 
 // pair returns certificate and key.
 func (i *Identity) pair() (*tls.Certificate, error) {

@@ -56,7 +56,7 @@ func TestJoin(t *testing.T) {
 	assert.Equal(t, c.joined[0].GetRequest()[:40], c.joined[1].GetRequest()[:40])
 	assert.Equal(t, "lab word", c.joined[0].GetNode()+" "+c.joined[0].GetToken())
 	i := connection.Identity()
-	assert.True(t, i.joined())
+	assert.True(t, i.Joined())
 	stored, err := Load(i.file)
 	require.NoError(t, err)
 	assert.Equal(t, i, stored)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
+	"github.com/golang/glog"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -41,6 +42,30 @@ func TestRefused(t *testing.T) {
 	require.NoError(t, a.sync(t.Context()))
 	assert.Equal(t, "2", a.revision)
 	assert.Equal(t, "Ready: it takes runs", a.standing)
+}
+
+// A refusal that is repeated is logged once, also where the certificate is to be renewed; another one at once.
+func TestRefusedIsLoggedOnce(t *testing.T) {
+	c, m := newController(t), &machine{sights: map[executor.Name]executor.Sight{}}
+	c.life = node.CertificateLife / 4
+	a := &Agent{Connection: c.joins(), Executor: m, Proof: unproved, Clock: time.Now, Longest: longest}
+	refuse := func(why error) {
+		c.mutex.Lock()
+		defer c.mutex.Unlock()
+		c.refuse = connect.NewError(connect.CodePermissionDenied, why)
+	}
+	refuse(errPassing)
+	before := glog.Stats.Warning.Lines()
+	c.run(a)
+	for range 10 {
+		c.next(func(*wire.SyncRequest) bool { return true })
+	}
+	assert.Equal(t, int64(2), glog.Stats.Warning.Lines()-before, "one of renewals, one of calls")
+	refuse(node.ErrRevoked)
+	for range 10 {
+		c.next(func(*wire.SyncRequest) bool { return true })
+	}
+	assert.Equal(t, int64(4), glog.Stats.Warning.Lines()-before)
 }
 
 // Authorities that an answer names are trusted from the next call on.
@@ -94,5 +119,5 @@ func TestJoinsAgain(t *testing.T) {
 	after, err := again.Fingerprint()
 	require.NoError(t, err)
 	assert.Equal(t, before, after)
-	assert.False(t, again.joined(), "an identity never changes: there is another one")
+	assert.False(t, again.Joined(), "an identity never changes: there is another one")
 }

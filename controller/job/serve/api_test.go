@@ -215,6 +215,15 @@ func TestClaimWaitsForTheStore(t *testing.T) {
 		reason: runner.Waits, says: "orcon job state accept"})
 }
 
+// A RunNode is told of its key, and not of tokens and pods.
+func TestKey(t *testing.T) {
+	b := newBench(t)
+	text := b.send(t, request{why: "a machine that has joined anew", token: servetest.Stranger, method: "POST", path: "r/claim", body: claimOf + `lab"}`,
+		status: 403, reason: runner.Forbidden, says: "the key of the RunNode is not good for this"})
+	assert.Contains(t, text, "if its machine has joined anew, or is revoked, decide about the run by orcon job unlock, then stop its agent, "+
+		"and remove container orcon-UID-N and folder runs/UID.N of the run")
+}
+
 // JOBS.md J8, JOBS-DESIGN.md 8 and 13: what fits no rule changes nothing.
 func TestRefused(t *testing.T) {
 	for label, q := range map[string]request{

@@ -18,6 +18,8 @@ var (
 	ErrMoved = errors.New("the workspace has changed")
 	// ErrForbidden is wrapped where a caller's token is not good for a request.
 	ErrForbidden = errors.New("the token is not good for this")
+	// ErrKey is wrapped where the key of a RunNode is not.
+	ErrKey = errors.New("the key of the RunNode is not good for this")
 )
 
 // Workspaces stores Workspaces by their UID.
@@ -91,7 +93,7 @@ type Renewal struct {
 
 // Callers finds out who sends a request.
 type Callers interface {
-	// Identify returns ErrForbidden for a token that is not valid.
+	// Identify returns ErrForbidden for a token that is not valid, and ErrKey for such a key.
 	Identify(r *http.Request) (Caller, error)
 }
 

@@ -199,6 +199,9 @@ func TestNode(t *testing.T) {
 	assert.Contains(t, f.orcon("job", "node", "list"), "Ready")
 	f.orcon("job", "logs", "first", "-n", shop)
 	f.Kubectl(t, "label", "runnode", lab, "site=lab")
+	f.orcon("job", "node", "approve", lab, "--namespaces", "test", "--yes")
+	f.Kubectl(t, "patch", "runnode", lab, "--type", "merge", "-p", `{"spec":{"namespaces":["shop"]}}`)
+	assert.Equal(t, `["shop"]`, f.value("runnode/"+lab, "{.spec.namespaces}"))
 	t.Run("Conformance", func(t *testing.T) { f.of(t).conforms(images[0]) })
 	t.Run("Content", func(t *testing.T) { f.of(t).copies(images[1]) })
 	t.Run("Settings", func(t *testing.T) { f.of(t).honours(images[1]) })
@@ -236,7 +239,7 @@ func TestNode(t *testing.T) {
 
 	f.begin("revoked", "wait")
 	container = f.ready("revoked")
-	f.orcon("job", "node", "revoke", lab)
+	f.orcon("job", "node", "revoke", lab, "--yes")
 	f.becomes("jobrun/revoked", "Lost")
 	f.becomes("runnode/"+lab, "Revoked")
 	require.NoError(t, within(t, func() bool { return strings.Contains(f.log(programName), "the node is revoked") }))

@@ -167,12 +167,18 @@ func (w *World) Renewed(_ context.Context, r serve.Renewal) error {
 	return nil
 }
 
+// Stranger is the token of a RunNode whose key is not good for the Run.
+const Stranger = "stranger"
+
 // Identify implements serve.Callers.
 func (w *World) Identify(r *http.Request) (serve.Caller, error) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	c, known := w.callers[token]
+	if token == Stranger {
+		return serve.Caller{}, serve.ErrKey
+	}
 	if !known {
 		return serve.Caller{}, fmt.Errorf("cannot find out who calls: %w", serve.ErrForbidden)
 	}
