@@ -35,7 +35,7 @@ type Agent struct {
 	attempts []*wire.Attempt
 	revision string
 	standing string
-	// renewals is what was logged of renewals that failed.
+	// renewals picks the failed renewals that are logged.
 	renewals retry.Log
 }
 

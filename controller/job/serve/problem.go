@@ -27,8 +27,8 @@ type refusal struct {
 //nolint:gochecknoglobals // a table
 var refusals = []refusal{
 	{ErrForbidden, http.StatusForbidden, runner.Forbidden, "a keeper's token is good for its own Run only: see the pod's service account"},
-	{ErrKey, http.StatusForbidden, runner.Forbidden, "if its machine has joined anew, or is revoked, decide about the run by orcon job unlock, " +
-		"then stop its agent, and remove container orcon-UID-N and folder runs/UID.N of the run"},
+	{ErrKey, http.StatusForbidden, runner.Forbidden, "if its machine has joined anew, or is revoked, decide about the run by " +
+		"orcon job unlock, then stop its agent, and remove container orcon-UID-N and folder runs/UID.N of the run"},
 	{workspace.ErrInvalid, http.StatusBadRequest, runner.Invalid, "use a keeper of the controller's version"},
 	{workspace.ErrStale, http.StatusConflict, runner.Stale, "stop the process: what it left is kept as an orphan"},
 	{workspace.ErrVoid, http.StatusConflict, runner.Stale, "start nothing"},
