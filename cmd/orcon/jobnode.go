@@ -159,8 +159,8 @@ func newNodeApprove() *cobra.Command {
 		Use:   "approve NAME",
 		Short: "Adopt the key of a machine that has joined, so that it takes runs",
 		Long: `job node approve adopts the key with which a machine has joined as RunNode NAME, and ends a suspension. The agent
-logs its key when it starts: compare it before, or give it by --key. Where a machine is adopted and another one has joined
-beside it, --key says which of them it is to be from now on. The other one is refused, and its runs are lost.
+logs its key when it starts: compare it before, or give it by --key. If another machine is adopted, --key must say which of
+the two the RunNode is to be. The other one is refused from then on, and its runs are lost.
 
 --namespaces adds namespaces whose runs the machine may carry out; without any it takes none. To take one away, remove it
 from spec.namespaces by kubectl edit runnode NAME: runs that go on end as usual. --capacity is how many runs it carries out
