@@ -76,8 +76,8 @@ func (m *machine) define(flags *flag.FlagSet) {
 func (m *machine) run(ctx context.Context) error {
 	runs, program := filepath.Join(m.folder, "runs"), filepath.Join(m.folder, "job-runner")
 	if err := os.MkdirAll(runs, 0o700); err != nil {
-		return fmt.Errorf("cannot make the folder of runs: %w: folder %s has to belong to uid %d, and the agent has uid %d",
-			err, m.folder, contract.User, os.Geteuid())
+		return fmt.Errorf("cannot make the folder of runs: %w: let folder %s belong to uid %d, by which agent and runs work",
+			err, m.folder, contract.User)
 	}
 	if err := inMemory(m.secrets); err != nil {
 		return fmt.Errorf("cannot use folder %s for secrets: %w", m.secrets, err)
@@ -153,7 +153,7 @@ func (m *machine) attempt(ctx context.Context, shown *string) error {
 	}
 	if key != *shown {
 		*shown = key
-		glog.Infof("RunNode %s has key %s", i.Node, key)
+		glog.Infof("the agent of RunNode %s has key %s", i.Node, key)
 	}
 	return agent.Join(ctx, m.connection, i, by, m.longest)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -202,8 +203,8 @@ func (o *approveNodeOptions) run(c *cobra.Command, name string) error {
 		return err
 	}
 	o.remark(c, n.kinds)
-	if !o.yes && o.key == "" {
-		if err := ask(c, fmt.Sprintf("The machine has key %s. Is that the key that its agent has logged?", key)); err != nil {
+	if question := o.question(n, key); question != "" && !o.yes {
+		if err := ask(c, question); err != nil {
 			return err
 		}
 	}
@@ -233,16 +234,28 @@ func (o *approveNodeOptions) chosen(n *runNode) (string, error) {
 	switch {
 	case n.State == nil || n.State.Key == "":
 		return "", fmt.Errorf("no machine has joined as RunNode %s: orcon job node join %s prints a token", n.Name, n.Name)
-	case n.beside() && o.key != n.State.Key && o.key != n.Spec.Key:
-		return "", fmt.Errorf("RunNode %s has a machine, with key %s, and another one waits, with key %s: say by --key which of them it is to be",
-			n.Name, n.Spec.Key, n.State.Key)
-	case o.key != "" && o.key != n.State.Key && !n.beside():
-		return "", fmt.Errorf("the machine that has joined as RunNode %s has key %s, not %s: give the whole key that its agent has logged; "+
-			"if that is another one, the machine is not yours: orcon job node revoke %s", n.Name, n.State.Key, o.key, n.Name)
 	case n.Spec.Order == v1alpha1.OrderRevoked:
 		return "", fmt.Errorf("RunNode %s is revoked, which is final: delete it, then orcon job node join %s", n.Name, n.Name)
+	case n.beside() && o.key != n.State.Key && o.key != n.Spec.Key:
+		return "", fmt.Errorf("RunNode %s has a machine, with key %s, and another one waits, with key %s: say by --key which of them it is to be, "+
+			"with the whole key", n.Name, n.Spec.Key, n.State.Key)
+	case o.key != "" && o.key != n.State.Key && !n.beside():
+		return "", fmt.Errorf("the machine that has joined as RunNode %s has key %s, not %s: give the whole key that its agent has logged; "+
+			"if that is another one, the machine is not yours: orcon job node join %s prints a token for yours", n.Name, n.State.Key, o.key, n.Name)
 	}
 	return cmp.Or(o.key, n.State.Key), known(n.Status.Conformance, o.accepted)
+}
+
+// question returns what is to be confirmed before a key is adopted; "" for nothing.
+func (o *approveNodeOptions) question(n *runNode, key string) string {
+	switch {
+	case n.beside() && key != n.Spec.Key:
+		return fmt.Sprintf("The machine with key %s takes the place of the one with key %s, which is refused from then on: "+
+			"the runs that it carries out are lost, and their programs go on there. Adopt it?", key, n.Spec.Key)
+	case o.key == "":
+		return fmt.Sprintf("The machine has key %s. Is that the key that its agent has logged?", key)
+	}
+	return ""
 }
 
 // beside reports whether another machine waits beside the one that is adopted.
@@ -250,10 +263,15 @@ func (n *runNode) beside() bool {
 	return n.State != nil && n.State.Former != "" && n.State.Former == n.Spec.Key
 }
 
-// bounded returns an error for a capacity that a RunNode cannot have.
+// bounded returns an error for a capacity, or a namespace, that a RunNode cannot have.
 func (o *approveNodeOptions) bounded(c *cobra.Command) error {
 	if c.Flags().Changed("capacity") && (o.capacity < 1 || o.capacity > maxCapacity) {
 		return fmt.Errorf("--capacity %d is out of range: use a number from 1 to %d", o.capacity, maxCapacity)
+	}
+	for _, namespace := range o.namespaces {
+		if wrong := validation.IsDNS1123Label(namespace); len(wrong) > 0 {
+			return fmt.Errorf("--namespaces: %q cannot be the name of a namespace: %s", namespace, strings.Join(wrong, "; "))
+		}
 	}
 	return nil
 }

@@ -173,6 +173,7 @@ func TestNodeApprove(t *testing.T) {
 		"NoCheck":  {"a check that is none", []string{"lab-1", "--yes", "--accept", "bogus"}, `--accept "bogus": there is no such check: use one of burst of 10 MiB, cancel, `},
 		"None0":    {"no run at all", []string{"lab-1", "--yes", "--capacity", "0"}, "--capacity 0 is out of range: use a number from 1 to 100"},
 		"Negative": {"less than none", []string{"lab-1", "--yes", "--capacity", "-1"}, "--capacity -1 is out of range: use a number from 1 to 100"},
+		"Blank":    {"a name that no namespace can have", []string{"lab-1", "--yes", "--namespaces", "De mo"}, `--namespaces: "De mo" cannot be the name of a namespace: a lowercase`},
 		"Large":    {"too many", []string{"lab-1", "--yes", "--capacity", "101"}, "--capacity 101 is out of range: use a number from 1 to 100"},
 		"Other":    {"another machine was first", []string{"lab-1", "--key", "sha256:b"}, "has key " + key + ", not sha256:b"},
 	}
@@ -214,11 +215,16 @@ func TestNodeApproveOneOfTwo(t *testing.T) {
 	code, _, errs = c.call(t, "", "approve", "lab-1", "--key", "sha256:c")
 	assert.Equal(t, exitMisuse, code)
 	assert.Contains(t, errs, "say by --key which", "to revoke it would end both")
-	for _, key := range []string{one, two} {
-		code, _, errs = c.call(t, "", "approve", "lab-1", "--key", key, "--capacity", "3")
-		require.Zero(t, code, errs)
-		assert.Equal(t, v1alpha1.RunNodeSpec{Key: key, Capacity: 3}, c.nodes["lab-1"].Spec)
-	}
+	code, _, errs = c.call(t, "", "approve", "lab-1", "--key", one, "--capacity", "3")
+	require.Zero(t, code, errs)
+	code, _, errs = c.call(t, "n\n", "approve", "lab-1", "--key", two)
+	assert.Equal(t, exitMisuse, code)
+	assert.Contains(t, errs, "The machine with key "+two+" takes the place of the one with key "+one+", which is refused from then on: "+
+		"the runs that it carries out are lost, and their programs go on there. Adopt it?")
+	assert.Equal(t, v1alpha1.RunNodeSpec{Key: one, Capacity: 3}, c.nodes["lab-1"].Spec)
+	code, _, errs = c.call(t, "y\n", "approve", "lab-1", "--key", two)
+	require.Zero(t, code, errs)
+	assert.Equal(t, v1alpha1.RunNodeSpec{Key: two, Capacity: 3}, c.nodes["lab-1"].Spec)
 	code, _, errs = c.call(t, "", "approve", "lab-1", "--key", one)
 	assert.Equal(t, exitMisuse, code, "its machine joins anew first")
 	assert.Contains(t, errs, "has key "+two+", not "+one)

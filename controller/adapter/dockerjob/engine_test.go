@@ -242,6 +242,10 @@ func TestObstacles(t *testing.T) {
 		"Content": {want: "the engine cannot unpack image example.org/a:1: it ended with exit code 67: cannot read /work/a", prepare: func(e *fakeEngine) {
 			e.unreadable = "cannot read /work/a"
 		}},
+		"Elsewhere": {
+			want:    "the engine cannot make its container: Error response from daemon: invalid mount config: bind source path does not exist: /a: let the agent's folders",
+			prepare: func(e *fakeEngine) { e.refused = "invalid mount config: bind source path does not exist: /a" },
+		},
 		"Foreign": {want: "its container orcon-u1-2 belongs to something else: remove that", prepare: func(e *fakeEngine) {
 			e.containers[container2] = &fakeContainer{ended: make(chan struct{})}
 		}},

@@ -31,6 +31,8 @@ type fakeEngine struct {
 	containers map[string]*fakeContainer
 	// broken is what each start of a container answers, halfway what each start of the first container does.
 	broken, halfway string
+	// refused is what each creation of a container answers.
+	refused string
 	// unreadable is what each container that copies from an image logs before it fails; "" for one that succeeds.
 	unreadable string
 	pulled     []string
@@ -112,6 +114,10 @@ func (e *fakeEngine) create(w http.ResponseWriter, r *http.Request) {
 	name := r.URL.Query().Get("name")
 	if e.containers[name] != nil {
 		refuse(w, http.StatusConflict, "the name is in use")
+		return
+	}
+	if e.refused != "" && !strings.HasSuffix(name, "-image") {
+		refuse(w, http.StatusBadRequest, e.refused)
 		return
 	}
 	c := &fakeContainer{labels: map[string]string{}, ended: make(chan struct{})}

@@ -36,7 +36,7 @@ func (t copying) unpack(ctx context.Context) error {
 		err = t.unpacked(ctx, o.Name)
 	}
 	if err != nil {
-		return fmt.Errorf("the engine cannot unpack image %s: %w", image, err)
+		return elsewhere(fmt.Errorf("the engine cannot unpack image %s: %w", image, err))
 	}
 	return t.discard(ctx, o.Name)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -156,10 +157,20 @@ func (t *task) create(ctx context.Context) error {
 	if err := (copying{t}).unpack(ctx); err != nil {
 		return err
 	}
-	if _, err := t.engine.Client.ContainerCreate(ctx, build(t.attempt, t.folder, t.engine.Program, t.engine.Limits)); err != nil {
-		return fmt.Errorf("the engine cannot make its container: %w", err)
+	_, err := t.engine.Client.ContainerCreate(ctx, build(t.attempt, t.folder, t.engine.Program, t.engine.Limits))
+	if err != nil {
+		return elsewhere(fmt.Errorf("the engine cannot make its container: %w", err))
 	}
 	return nil
+}
+
+// elsewhere adds the cure to an error of an engine that does not have the folders of this agent.
+func elsewhere(err error) error {
+	if !strings.Contains(err.Error(), "bind source path does not exist") {
+		return err
+	}
+	return fmt.Errorf("%w: let the agent's folders have the same paths on the engine's machine: an agent that is a container needs "+
+		"--volume FOLDER:FOLDER, and --ipc host for secrets", err)
 }
 
 // errNoOutcome is the error of a keeper that ended too early.

@@ -161,6 +161,7 @@ func (a *Agent) news(ctx context.Context, attempts []*wire.Attempt) (*wire.SyncR
 	news := &wire.SyncRequest{Contract: run.Contract, Reports: a.reports(ctx, attempts)}
 	found := a.Proof()
 	if found.Subject == "" {
+		news.Untested = found.Obstacle
 		return news, nil
 	}
 	report, err := json.Marshal(found.Report)

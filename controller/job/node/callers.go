@@ -23,7 +23,7 @@ func (c Callers) Identify(r *http.Request) (serve.Caller, error) {
 		_, err = c.Server.permitted(r.Context(), p)
 	}
 	if err != nil {
-		return serve.Caller{}, fmt.Errorf("cannot find out who calls: %w: %w", serve.ErrKey, err)
+		return serve.Caller{}, fmt.Errorf("%w: Run %s: %w", serve.ErrKey, r.PathValue("run"), err)
 	}
 	offers, err := c.Server.Offers.Of(r.Context(), p.name)
 	if err != nil {
@@ -32,7 +32,7 @@ func (c Callers) Identify(r *http.Request) (serve.Caller, error) {
 	of := r.PathValue("run")
 	at := slices.IndexFunc(offers, func(o OfferedAttempt) bool { return o.UID == of && o.To(p.name, p.key) })
 	if at < 0 {
-		return serve.Caller{}, fmt.Errorf("%w: Run %s was not offered to RunNode %s by it", serve.ErrKey, of, p.name)
+		return serve.Caller{}, fmt.Errorf("%w: Run %s was not offered to RunNode %s with this key", serve.ErrKey, of, p.name)
 	}
 	uid, run, err := c.Server.Runs.Identity(r.Context(), offers[at].Name)
 	if errors.Is(err, ErrNone) {

@@ -61,7 +61,7 @@ func (s *Server) called(ctx context.Context, n node.Node, key string, r *wire.Sy
 		found = node.NewProof(p.GetSubject(), p.GetReport())
 	}
 	now := s.Clock()
-	next := node.Call{Caller: key, Seen: n.Seen, Contract: r.GetContract(), Proof: found}
+	next := node.Call{Caller: key, Seen: n.Seen, Contract: r.GetContract(), Proof: found, Untested: node.Untested(r.GetUntested())}
 	if now.Sub(n.Seen) < node.Heartbeat && reflect.DeepEqual(n.Call, next) {
 		return nil
 	}

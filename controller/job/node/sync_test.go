@@ -193,7 +193,7 @@ func TestCallers(t *testing.T) {
 	assert.Equal(t, "w r lab lab", text)
 	code, text = call(c, "other")
 	assert.Equal(t, http.StatusForbidden, code)
-	assert.Equal(t, "the key of the RunNode is not good for this: Run other was not offered to RunNode lab by it\n", text)
+	assert.Equal(t, "the key of the RunNode is not good for this: Run other was not offered to RunNode lab with this key\n", text)
 	code, _ = call(w.caller(), "u")
 	assert.Equal(t, http.StatusForbidden, code, "a stranger")
 	delete(w.inputs, first())
@@ -203,7 +203,7 @@ func TestCallers(t *testing.T) {
 	w.change(func(n *domain.Node) { n.Order = domain.Revoke })
 	code, text = call(c, "u")
 	assert.Equal(t, http.StatusForbidden, code)
-	assert.Contains(t, text, "the key of the RunNode is not good for this: RunNode lab may not call: the node is revoked")
+	assert.Contains(t, text, "the key of the RunNode is not good for this: Run u: RunNode lab may not call: the node is revoked")
 }
 
 // JOBS.md J15: what an agent has found of the contract is stored as soon as it is known, and decides about offers; an agent

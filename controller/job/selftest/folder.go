@@ -16,9 +16,14 @@ import (
 func Folder() ([]byte, error) {
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
-	err := w.WriteHeader(&tar.Header{
-		Name: strings.TrimPrefix(contract.Work, "/") + "/" + contentName, Mode: 0o644, Size: int64(len(content)), Typeflag: tar.TypeReg,
-	})
+	work := strings.TrimPrefix(contract.Work, "/") + "/"
+	// Without an entry of its own, some storage drivers make the folder unreadable.
+	err := w.WriteHeader(&tar.Header{Name: work, Mode: 0o755, Typeflag: tar.TypeDir})
+	if err == nil {
+		err = w.WriteHeader(&tar.Header{
+			Name: work + contentName, Mode: 0o644, Size: int64(len(content)), Typeflag: tar.TypeReg,
+		})
+	}
 	if err == nil {
 		_, err = io.WriteString(w, content)
 	}

@@ -65,6 +65,7 @@ func (p *Prover) Run(ctx context.Context) {
 		if err := p.Prove(ctx); err != nil && ctx.Err() == nil {
 			glog.Warningf("%v; trying again in %s", err, soon)
 			pause = soon
+			p.hinder(err)
 		}
 		select {
 		case <-ctx.Done():
@@ -108,6 +109,15 @@ func (p *Prover) due(subject string) bool {
 		return true
 	}
 	return len(p.proof.Differences()) > 0 && p.Clock().Sub(p.tested) >= again
+}
+
+// hinder notes why the machine cannot be tested, unless it is.
+func (p *Prover) hinder(err error) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	if p.proof.Subject == "" {
+		p.proof.Obstacle = err.Error()
+	}
 }
 
 func (p *Prover) note(proof conformance.Proof, at time.Time) {

@@ -118,3 +118,20 @@ func TestProves(t *testing.T) {
 	<-done
 	assert.Equal(t, 1, m.driven)
 }
+
+// What hinders a test is told until there is a proof.
+func TestHindered(t *testing.T) {
+	m := newTested(t)
+	m.failure = assert.AnError
+	ctx, end := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); m.Run(ctx) }()
+	require.Eventually(t, func() bool { return m.Proof().Obstacle != "" }, time.Minute, time.Millisecond)
+	end()
+	<-ended
+	assert.Equal(t, conformance.Proof{Obstacle: "cannot test this machine: " + assert.AnError.Error()}, m.Proof())
+	m.failure = nil
+	require.NoError(t, m.Prove(t.Context()))
+	m.hinder(assert.AnError)
+	assert.Empty(t, m.Proof().Obstacle, "it is proved")
+}

@@ -75,7 +75,7 @@ func Choose(d Demand, nodes []Node, used map[string]int, now time.Time) (string,
 
 // fits returns why a node cannot take a further attempt.
 func (n Node) fits(d Demand, used int, now time.Time) error {
-	s := n.Standing(now)
+	s := n.standing(now)
 	switch {
 	case s.Phase != Ready:
 		return fmt.Errorf("%s: %s", n.Name, s.Message)

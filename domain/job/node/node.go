@@ -83,8 +83,9 @@ type Call struct {
 	Seen   time.Time
 	// Contract is the version of the runner contract that it has.
 	Contract string
-	// Proof holds what it found of that contract; nil before it has.
-	Proof *Proof
+	// Proof holds what it found of that contract; nil before it has. Untested tells why it cannot test that; "" for no reason.
+	Proof    *Proof
+	Untested string
 }
 
 // Token lets an agent join once.
@@ -141,7 +142,7 @@ func (n Node) Join(digest, key string, now time.Time) (Identity, error) {
 	case n.Order == Revoke:
 		return refused(ErrRevoked, "delete it, and create it anew")
 	case t.Digest == "" || subtle.ConstantTimeCompare([]byte(t.Digest), []byte(digest)) != 1:
-		return refused(ErrToken, another)
+		return refused(fmt.Errorf("%w: it is not the last one that was made for this name", ErrToken), another)
 	case t.User != "" && t.User != key:
 		return refused(fmt.Errorf("%w: another key has used it", ErrToken), another)
 	case !now.Before(t.Expires):
@@ -178,6 +179,8 @@ func (n Node) known(key string) error {
 	switch {
 	case n.Order == Revoke:
 		return fmt.Errorf("RunNode %s may not call: %w", n.Name, ErrRevoked)
+	case key != "" && key == n.Former && key != n.Adopted:
+		return fmt.Errorf("RunNode %s may not call: %w: a person has adopted another machine in its place", n.Name, ErrUnknown)
 	case key == "" || key != n.Key && key != n.Machine():
 		return fmt.Errorf("RunNode %s may not call: %w: %s", n.Name, ErrUnknown, n.anew())
 	}

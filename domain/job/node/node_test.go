@@ -166,7 +166,7 @@ func TestOnlyJoinedKeysCall(t *testing.T) {
 
 // A machine that joins beside an adopted one waits, and so does the next one; the adopted one goes on until a person decides.
 func TestBeside(t *testing.T) {
-	n := node.Node{Name: "n", Adopted: "a", Identity: node.Identity{Key: "a"}}.Called(node.Call{Caller: "a", Seen: start, Proof: &node.Proof{}})
+	n := node.Node{Name: "n", Namespaces: []string{"ns"}, Capacity: 1, Adopted: "a", Identity: node.Identity{Key: "a"}}.Called(node.Call{Caller: "a", Seen: start, Proof: &node.Proof{}})
 	join := func(key string) {
 		var err error
 		n.Identity, err = n.Mint(key, start)
@@ -187,9 +187,21 @@ func TestBeside(t *testing.T) {
 	}
 	join("b")
 	permitted("a", "b")
-	assert.Equal(t, node.Standing{Phase: node.Ready, Message: "it takes runs, up to 0 at once; another machine has joined with key b: " +
+	assert.Equal(t, node.Standing{Phase: node.Ready, Message: "it takes runs, up to 1 at once; another machine has joined with key b: " +
 		"to have it take the place of this one, orcon job node approve n --key b"}, n.Standing(start))
 	assert.Equal(t, n.Standing(start), n.StandingOf("a", start))
+	suspended, bare := n, n
+	suspended.Order, bare.Namespaces = node.Suspend, nil
+	assert.Contains(t, suspended.Standing(start).Message, "it is suspended: orcon job node approve n --key a has it take runs again; another")
+	assert.Contains(t, bare.Standing(start).Message, "it takes no runs, since it permits no namespace: orcon job node approve n --key a --namespaces NAMESPACE; another")
+	n.Namespaces = []string{"other"}
+	_, err := node.Choose(node.Demand{Target: node.Selection{Name: "n"}, Namespace: "ns"}, []node.Node{n}, nil, start)
+	require.ErrorContains(t, err, "n does not permit namespace ns: add it to its spec.namespaces")
+	n.Order = node.Suspend
+	_, err = node.Choose(node.Demand{Target: node.Selection{Name: "n"}, Namespace: "ns"}, []node.Node{n}, nil, start)
+	require.ErrorContains(t, err, "has it take runs again")
+	require.NotContains(t, err.Error(), "another machine", "that is for those who administer the node")
+	n.Order = ""
 	assert.Equal(t, node.Standing{Phase: node.Pending, Message: "another machine is adopted, and this one waits for a person, with key b: " +
 		"to have it take the place of that one, orcon job node approve n --key b"}, n.StandingOf("b", start))
 	join("c")
@@ -204,6 +216,7 @@ func TestBeside(t *testing.T) {
 	call := n.Call
 	n.Adopted = "b"
 	permitted("b")
+	require.ErrorContains(t, n.Permit("a", later, start), "a person has adopted another machine in its place")
 	n = n.Called(call)
 	assert.Equal(t, node.Silent, n.Standing(start).Phase, "what another has proved does not count")
 	n.Adopted = "a"

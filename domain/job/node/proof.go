@@ -20,6 +20,7 @@ const (
 	maxDifferences = 64
 	maxWords       = 256
 	maxSubject     = 512
+	maxUntested    = 512
 )
 
 // NewProof returns what an agent has reported about a subject, within bounds. A report that cannot be read is a difference.
@@ -36,6 +37,9 @@ func NewProof(subject string, text []byte) *Proof {
 	return &Proof{Subject: bounded(subject, maxSubject), Differences: found[:min(len(found), maxDifferences)]}
 }
 
+// Untested returns why an agent cannot test its machine, within bounds.
+func Untested(why string) string { return bounded(why, maxUntested) }
+
 // bounded returns the beginning of a text, without half a character.
 func bounded(text string, limit int) string {
 	return strings.ToValidUTF8(text[:min(len(text), limit)], "")
@@ -43,6 +47,10 @@ func bounded(text string, limit int) string {
 
 // unproven returns why a node has not proved that it keeps the runner contract; false if it has.
 func (n Node) unproven() (Standing, bool) {
+	if n.Proof == nil && n.Untested != "" {
+		return Standing{Unproven, "its agent cannot test whether its machine carries out runs as the contract promises: " + n.Untested +
+			": correct that, and the agent tests it within seconds"}, true
+	}
 	if n.Proof == nil {
 		return Standing{Unproven, "its agent has not tested yet whether its machine carries out runs as the contract promises: it does so by " +
 			"itself within minutes; see its log, or update an agent that is older than the controller"}, true

@@ -59,6 +59,10 @@ func TestUnproven(t *testing.T) {
 		"unreadable":    {"no report", node.NewProof("x", []byte("{")), nil, node.Differing, "report: cannot read the report"},
 		"next contract": {"another version", proof(conformance.Report{Contract: "2", Checks: conformance.Golden().Checks}), nil, node.Differing, `contract: it is "2" instead of "1"`},
 	}
+	untested := node.Node{Name: "lab", Adopted: "k", Identity: node.Identity{Key: "k"}, Call: node.Call{Seen: now, Untested: node.Untested("no image")}}
+	assert.Equal(t, node.Standing{Phase: node.Unproven, Message: "its agent cannot test whether its machine carries out runs as the contract promises: " +
+		"no image: correct that, and the agent tests it within seconds"}, untested.Standing(now))
+	assert.Len(t, node.Untested(strings.Repeat("a", 1000)), 512)
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			n := node.Node{

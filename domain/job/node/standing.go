@@ -59,14 +59,28 @@ func (n Node) standing(now time.Time) Standing {
 	case n.Machine() != n.Adopted:
 		return Standing{Pending, fmt.Sprintf("its agent waits for a person, with key %s: orcon job node approve %s", n.Key, n.Name)}
 	case n.Order == Suspend:
-		return Standing{Suspended, "it is suspended: orcon job node approve " + n.Name + " has it take runs again"}
+		return Standing{Suspended, "it is suspended: " + n.approve() + " has it take runs again"}
+	case n.Seen.IsZero():
+		return Standing{Silent, "its agent has not called since it was adopted: it does within seconds, if it runs and reaches the controller"}
 	case now.Sub(n.Seen) >= Lost:
 		return Standing{Silent, "it does not call: see that its agent runs and reaches the controller"}
 	}
 	if s, is := n.unproven(); is {
 		return s
 	}
+	if len(n.Namespaces) == 0 {
+		return Standing{Ready, "it takes no runs, since it permits no namespace: " + n.approve() + " --namespaces NAMESPACE"}
+	}
 	return Standing{Ready, fmt.Sprintf("it takes runs, up to %d at once", n.Capacity)}
+}
+
+// approve returns the command that approves the node's machine.
+func (n Node) approve() string {
+	command := "orcon job node approve " + n.Name
+	if n.Machine() != n.Key {
+		command += " --key " + n.Machine()
+	}
+	return command
 }
 
 // Conditions returns the conditions of a node.

@@ -114,7 +114,7 @@ func (f *field) contained(t *testing.T, image string) {
 	out, err := f.try("job", "node", "approve", lab, "--yes")
 	require.Error(t, err, out)
 	assert.Contains(t, out, "say by --key which of them it is to be")
-	f.orcon("job", "node", "approve", lab, "--key", key())
+	f.orcon("job", "node", "approve", lab, "--key", key(), "--yes")
 	require.NoError(t, within(t, func() bool { return f.value("runnode/"+lab, "{.status.caller}") == key() }))
 	f.becomes("runnode/"+lab, "Ready")
 	f.begin("contained", "wait")

@@ -53,7 +53,7 @@ func ToNode(o *v1alpha1.RunNode) node.Node {
 
 // toCall returns the last call that a status tells of.
 func toCall(s v1alpha1.RunNodeStatus) node.Call {
-	call := node.Call{Caller: s.Caller, Seen: value.Time(s.Seen), Contract: s.Contract}
+	call := node.Call{Caller: s.Caller, Seen: value.Time(s.Seen), Contract: s.Contract, Untested: s.Untested}
 	if c := s.Conformance; c != nil {
 		call.Proof = &node.Proof{Subject: c.Subject}
 		for _, d := range c.Differences {
@@ -74,6 +74,7 @@ func SetIdentity(o *v1alpha1.RunNode, i node.Identity) {
 // SetCall writes the last call of an agent.
 func SetCall(o *v1alpha1.RunNode, c node.Call) {
 	o.Status.Caller, o.Status.Seen, o.Status.Contract, o.Status.Conformance = c.Caller, value.FromTime(c.Seen), c.Contract, nil
+	o.Status.Untested = c.Untested
 	if c.Proof == nil {
 		return
 	}

@@ -134,6 +134,10 @@ type RunNodeStatus struct {
 	// takes runs once that is known, and no difference is left that spec.accepted does not name.
 	// +optional
 	Conformance *RunNodeConformance `json:"conformance,omitempty"`
+	// untested tells why its agent cannot test that contract; unset for no reason.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Untested string `json:"untested,omitempty"`
 	// conditions are Ready and Stalled. Ready is true while it takes runs.
 	// +optional
 	// +listType=map

@@ -389,7 +389,9 @@ type SyncRequest struct {
 	// reports describe the attempts that the agent has.
 	Reports []*Report `protobuf:"bytes,3,rep,name=reports,proto3" json:"reports,omitempty"`
 	// proof holds what the agent found of the runner contract on its machine; unset before it has.
-	Proof         *Proof `protobuf:"bytes,4,opt,name=proof,proto3" json:"proof,omitempty"`
+	Proof *Proof `protobuf:"bytes,4,opt,name=proof,proto3" json:"proof,omitempty"`
+	// untested tells why the agent cannot test its machine; unset for no reason.
+	Untested      string `protobuf:"bytes,5,opt,name=untested,proto3" json:"untested,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -450,6 +452,13 @@ func (x *SyncRequest) GetProof() *Proof {
 		return x.Proof
 	}
 	return nil
+}
+
+func (x *SyncRequest) GetUntested() string {
+	if x != nil {
+		return x.Untested
+	}
+	return ""
 }
 
 // Proof holds what an agent found of the runner contract.
@@ -933,12 +942,13 @@ const file_controller_api_node_v1alpha1_node_proto_rawDesc = "" +
 	"\vcertificate\x18\x01 \x01(\v2 .orcon.node.v1alpha1.CertificateR\vcertificate\"Q\n" +
 	"\vCertificate\x12 \n" +
 	"\vcertificate\x18\x01 \x01(\fR\vcertificate\x12 \n" +
-	"\vauthorities\x18\x02 \x01(\fR\vauthorities\"\xae\x01\n" +
+	"\vauthorities\x18\x02 \x01(\fR\vauthorities\"\xca\x01\n" +
 	"\vSyncRequest\x12\x1a\n" +
 	"\brevision\x18\x01 \x01(\tR\brevision\x12\x1a\n" +
 	"\bcontract\x18\x02 \x01(\tR\bcontract\x125\n" +
 	"\areports\x18\x03 \x03(\v2\x1b.orcon.node.v1alpha1.ReportR\areports\x120\n" +
-	"\x05proof\x18\x04 \x01(\v2\x1a.orcon.node.v1alpha1.ProofR\x05proof\"9\n" +
+	"\x05proof\x18\x04 \x01(\v2\x1a.orcon.node.v1alpha1.ProofR\x05proof\x12\x1a\n" +
+	"\buntested\x18\x05 \x01(\tR\buntested\"9\n" +
 	"\x05Proof\x12\x18\n" +
 	"\asubject\x18\x01 \x01(\tR\asubject\x12\x16\n" +
 	"\x06report\x18\x02 \x01(\fR\x06report\"\x80\x01\n" +
