@@ -44,7 +44,8 @@ func (m *machine) newTests(ctx context.Context, docker *client.Client, program s
 	}
 	t := &tests{ended: make(chan struct{})}
 	t.machine = &selftest.Machine{
-		Image: selftestImage, Command: []string{dockerjob.Installed, selftestCommand}, Patience: 3 * time.Minute, Folder: m.folder,
+		Image: selftestImage, Command: []string{dockerjob.Installed, selftestCommand}, Patience: 3 * time.Minute, Hindered: 15 * time.Second,
+		Folder: m.folder,
 	}
 	t.engine, err = dockerjob.Open(ctx, dockerjob.Settings{
 		Client: docker, Folder: folder, Program: program, Node: selftestCommand, Limits: m.limits,

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -33,8 +34,8 @@ type Machine struct {
 	// Image has the program, Command begins its command line.
 	Image   string
 	Command []string
-	// Patience is how long a run may take.
-	Patience time.Duration
+	// Patience is how long a run may take, Hindered how long its engine may have an obstacle; 0 for as long.
+	Patience, Hindered time.Duration
 	// Folder is for temporary files; "" is that of the system, which an agent that is a container may not write.
 	Folder string
 
@@ -88,11 +89,16 @@ func (m *Machine) attempt(o Exercise) executor.Attempt {
 
 // Run implements Conductor.
 func (m *Machine) Run(ctx context.Context, o Exercise) (Result, error) {
-	ctx, end := context.WithTimeout(ctx, m.Patience)
+	bounded, end := context.WithTimeout(ctx, m.Patience)
 	defer end()
+	ctx, hinder := context.WithCancelCause(bounded)
+	defer hinder(nil)
 	a := m.attempt(o)
 	if err := m.Containers.Start(ctx, a); err != nil {
 		return Result{}, err
+	}
+	if m.Hindered > 0 {
+		go m.watch(ctx, a.Name, hinder)
 	}
 	err := m.inflict(ctx, o.Fault, a.Name)
 	if err == nil {
@@ -110,6 +116,23 @@ func (m *Machine) conclude(ctx context.Context, n executor.Name, failed error) (
 	return m.ledger(n.UID).result(m.Folder)
 }
 
+// watch ends the context of a run whose engine has had an obstacle for too long.
+func (m *Machine) watch(ctx context.Context, n executor.Name, hinder context.CancelCauseFunc) {
+	began := time.Now()
+	_ = wait(ctx, func() bool {
+		s, err := m.Containers.Look(ctx, n)
+		if err != nil || s.Obstacle == "" {
+			began = time.Now()
+			return false
+		}
+		if time.Since(began) < m.Hindered {
+			return false
+		}
+		hinder(errors.New(s.Obstacle))
+		return true
+	})
+}
+
 // over waits until an attempt is over.
 func (m *Machine) over(ctx context.Context, n executor.Name) error {
 	var s executor.Sight
@@ -118,8 +141,11 @@ func (m *Machine) over(ctx context.Context, n executor.Name) error {
 		s, problem = m.Containers.Look(ctx, n)
 		return problem != nil || s.Over
 	})
-	if err = cmp.Or(problem, err); err != nil {
+	switch err = cmp.Or(problem, err); {
+	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("it does not end: %w: %s", err, cmp.Or(s.Obstacle, "no reason is known"))
+	case err != nil:
+		return fmt.Errorf("it does not end: %w", err)
 	}
 	return nil
 }
@@ -174,7 +200,7 @@ func wait(ctx context.Context, met func() bool) error {
 	for !met() {
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return context.Cause(ctx)
 		case <-ticks.C:
 		}
 	}

@@ -86,7 +86,11 @@ func TestTrouble(t *testing.T) {
 	_, err = h.machine.Run(t.Context(), Exercise{Args: []string{exit, "0"}})
 	require.ErrorIs(t, err, errAway)
 
-	h.machine.Containers, h.machine.Patience = h, time.Second
+	h.machine.Containers, h.machine.Hindered = h, time.Millisecond
+	_, err = h.machine.Run(t.Context(), Exercise{Args: []string{stop}})
+	require.EqualError(t, err, "it does not end: it goes on", "the engine has an obstacle")
+	assert.Empty(t, h.runs)
+	h.machine.Hindered, h.machine.Patience = 0, time.Second
 	_, err = h.machine.Run(t.Context(), Exercise{Args: []string{stop}})
 	require.ErrorContains(t, err, "it does not end: context deadline exceeded: it goes on")
 	_, err = h.machine.Run(t.Context(), Exercise{Args: []string{exit, "x"}, Fault: Cancel})
