@@ -169,6 +169,9 @@ func refusal(err error) error {
 			return connect.NewError(connect.CodePermissionDenied, err)
 		}
 	}
+	if errors.Is(err, context.Canceled) { // the agent has something to report, and calls again
+		return connect.NewError(connect.CodeCanceled, err)
+	}
 	glog.Warningf("cannot answer a RunNode: %v", err)
 	return connect.NewError(connect.CodeUnavailable, errors.New("the controller cannot answer now: call again"))
 }

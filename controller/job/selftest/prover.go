@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -74,11 +75,14 @@ func (p *Prover) Run(ctx context.Context) {
 	}
 }
 
+// untested begins the errors of a test that could not be made.
+const untested = "cannot test this machine"
+
 // Prove tests the machine if that is due.
 func (p *Prover) Prove(ctx context.Context) error {
 	subject, err := p.Subject(ctx)
 	if err != nil {
-		return fmt.Errorf("cannot test this machine: %w", err)
+		return fmt.Errorf("%s: %w", untested, err)
 	}
 	if !p.due(subject) {
 		return nil
@@ -86,7 +90,7 @@ func (p *Prover) Prove(ctx context.Context) error {
 	glog.Infof("this machine tests itself: %s", subject)
 	report, err := p.Drive(ctx)
 	if err = cmp.Or(err, ctx.Err()); err != nil {
-		return fmt.Errorf("cannot test this machine: %w", err)
+		return fmt.Errorf("%s: %w", untested, err)
 	}
 	proof := conformance.Proof{Subject: subject, Report: report}
 	p.note(proof, p.Clock())
@@ -105,7 +109,7 @@ func (p *Prover) due(subject string) bool {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	if p.proof.Subject != subject {
-		p.proof = conformance.Proof{}
+		p.proof = conformance.Proof{Obstacle: p.proof.Obstacle}
 		return true
 	}
 	return len(p.proof.Differences()) > 0 && p.Clock().Sub(p.tested) >= again
@@ -116,7 +120,7 @@ func (p *Prover) hinder(err error) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	if p.proof.Subject == "" {
-		p.proof.Obstacle = err.Error()
+		p.proof.Obstacle = strings.TrimPrefix(err.Error(), untested+": ")
 	}
 }
 

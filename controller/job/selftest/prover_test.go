@@ -122,15 +122,18 @@ func TestProves(t *testing.T) {
 // What hinders a test is told until there is a proof.
 func TestHindered(t *testing.T) {
 	m := newTested(t)
-	m.failure = assert.AnError
+	drive := m.Drive
+	m.Drive = func(context.Context) (conformance.Report, error) { return conformance.Report{}, assert.AnError }
 	ctx, end := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() { defer close(ended); m.Run(ctx) }()
 	require.Eventually(t, func() bool { return m.Proof().Obstacle != "" }, time.Minute, time.Millisecond)
 	end()
 	<-ended
-	assert.Equal(t, conformance.Proof{Obstacle: "cannot test this machine: " + assert.AnError.Error()}, m.Proof())
-	m.failure = nil
+	assert.Equal(t, conformance.Proof{Obstacle: assert.AnError.Error()}, m.Proof())
+	require.Error(t, m.Prove(t.Context()))
+	assert.NotEmpty(t, m.Proof().Obstacle, "also while it is tried again")
+	m.Drive = drive
 	require.NoError(t, m.Prove(t.Context()))
 	m.hinder(assert.AnError)
 	assert.Empty(t, m.Proof().Obstacle, "it is proved")
