@@ -58,8 +58,11 @@ type Reporter interface {
 const (
 	// renewal is how often a leader renews its lease.
 	renewal = 20 * time.Second
-	// answer is how long one call may take.
+	// answer is how long a call may take that reports something, and is repeated.
 	answer = 5 * time.Second
+	// toolAnswer is how long a call of a tool may take: a tool that fails fails its handler, which begins anew. A leader may
+	// write for longer than that (leadership.Sure).
+	toolAnswer = 20 * time.Second
 	// resigning is how long a leader that ends may take to resign: a pod's deletion
 	// waits for it.
 	resigning = time.Second
@@ -159,7 +162,7 @@ func (s *Speech) Commit(ctx context.Context, cause string, transaction *conversa
 	request := &wire.CommitRequest{Changes: convert.ForChanges(changes), Term: cmp.Or(transaction.Term(), s.lease.term),
 		Revisions: revisionsOf(s.heard), Secrets: convert.ForDrafts(secrets), Cause: cause}
 	s.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, answer)
+	ctx, cancel := context.WithTimeout(ctx, toolAnswer)
 	defer cancel()
 	response, err := s.speaker.Commit(ctx, request)
 	if err != nil {
@@ -195,7 +198,7 @@ func (s *Speech) concealed() []string {
 
 // getSecret requests the content of a secret, by its ID or else by the label of the query.
 func (s *Speech) getSecret(ctx context.Context, id string, query secret.Query) (secret.Reading, error) {
-	ctx, cancel := context.WithTimeout(ctx, answer)
+	ctx, cancel := context.WithTimeout(ctx, toolAnswer)
 	defer cancel()
 	response, err := s.speaker.GetSecret(ctx, convert.ForQuery(id, query))
 	return convert.ToReading(response), err
@@ -203,7 +206,7 @@ func (s *Speech) getSecret(ctx context.Context, id string, query secret.Query) (
 
 // listSecrets requests the secrets that the unit may manage.
 func (s *Speech) listSecrets(ctx context.Context) (*wire.ListSecretsResponse, error) {
-	ctx, cancel := context.WithTimeout(ctx, answer)
+	ctx, cancel := context.WithTimeout(ctx, toolAnswer)
 	defer cancel()
 	return s.speaker.ListSecrets(ctx, &wire.ListSecretsRequest{})
 }
@@ -249,7 +252,7 @@ func (s *Speech) lead(ctx context.Context, resign bool) error {
 	if leaves && !leads {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, answer)
+	ctx, cancel := context.WithTimeout(ctx, toolAnswer)
 	defer cancel()
 	asked := time.Now()
 	response, err := s.speaker.Lead(ctx, &wire.LeadRequest{Resign: resign})

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -12,6 +14,7 @@ import (
 	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
 )
 
 // controller is the other end of a Speech: it takes what it is told, at a
@@ -229,4 +232,52 @@ func TestSpeechLeads(t *testing.T) {
 	c.err = errors.New("away")
 	_, err = s.Leader(t.Context())
 	require.Error(t, err)
+}
+
+// slow is a controller that answers after a while: its node has too much to do.
+type slow struct{ *controller }
+
+// soon waits for an answer.
+func (slow) soon(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(15 * time.Second):
+		return nil
+	}
+}
+
+func (s slow) Commit(ctx context.Context, request *wire.CommitRequest) (*wire.CommitResponse, error) {
+	if err := s.soon(ctx); err != nil {
+		return nil, err
+	}
+	return s.controller.Commit(ctx, request)
+}
+
+func (s slow) Lead(ctx context.Context, request *wire.LeadRequest) (*wire.LeadResponse, error) {
+	if err := s.soon(ctx); err != nil {
+		return nil, err
+	}
+	return s.controller.Lead(ctx, request)
+}
+
+// A tool waits for a controller whose node has too much to do: a tool that fails has its handler begin anew, which is more to
+// do. While it waits the unit leads.
+func TestSpeechWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewSpeech(slow{&controller{leader: &wire.LeadResponse{Leads: true, LeftMs: 60_000, Term: 4}}})
+		s.hear(whole(heardAt(1)))
+		leads, err := s.Leader(t.Context())
+		require.NoError(t, err)
+		assert.True(t, leads)
+		known, err := s.Snapshot()
+		require.NoError(t, err)
+		transaction := conversation.Begin(known)
+		require.NoError(t, transaction.Set("r", true, map[string]string{"username": "me"}))
+		require.NoError(t, s.Commit(t.Context(), "relation-set", transaction, nil))
+		known, err = s.Snapshot()
+		require.NoError(t, err)
+		assert.True(t, known.Leader)
+	})
+	assert.Less(t, toolAnswer, leadership.Sure, "a leader that may write still leads when its call ends")
 }

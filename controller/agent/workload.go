@@ -65,7 +65,7 @@ func (t *toolContext) speaks(leads bool) error {
 
 // status requests the status of the unit or its application.
 func (s *Speech) status(ctx context.Context, ofApplication bool) (*wire.GetStatusResponse, error) {
-	ctx, cancel := context.WithTimeout(ctx, answer)
+	ctx, cancel := context.WithTimeout(ctx, toolAnswer)
 	defer cancel()
 	return s.speaker.GetStatus(ctx, &wire.GetStatusRequest{Application: ofApplication})
 }
@@ -76,7 +76,7 @@ func (s *Speech) setStatus(ctx context.Context, request *wire.SetStatusRequest) 
 	s.mu.Lock()
 	request.Term = cmp.Or(request.GetTerm(), s.lease.term)
 	s.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, answer)
+	ctx, cancel := context.WithTimeout(ctx, toolAnswer)
 	defer cancel()
 	_, err := s.speaker.SetStatus(ctx, request)
 	return err
