@@ -27,7 +27,6 @@ JobTemplateVersion, which never changes.`,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.SuggestionsMinimumDistance = 2
-	c.SuggestionsMinimumDistance = 2
 	c.AddCommand(newTemplateBuild(), newTemplateDockerfile(), newTemplatePush(), newTemplateList(), newTemplateShow())
 	return c
 }

@@ -24,7 +24,7 @@ func (r *Retries) Wait(ctx context.Context, err error) {
 	pause := min(retry.After(r.failed), r.Longest)
 	var logged bool
 	if r.told, logged = r.told.Failed(err.Error(), time.Now()); logged {
-		glog.Warningf("%v; trying again, at first in %s; the same failure is logged once a minute", err, pause)
+		glog.Warningf("%v; trying again in %s; while it fails like this, that is logged once a minute", err, pause)
 	}
 	select {
 	case <-ctx.Done():
