@@ -82,7 +82,9 @@ func (e *executor) finish(next func() (transaction.Request, error)) error {
 		if err != nil || request == nil {
 			return err
 		}
-		e.carryOut(request)
+		for _, one := range transaction.AllOf(request) {
+			e.carryOut(one)
+		}
 		if _, posted := request.(transaction.Post); posted && e.dies {
 			return refused(conversation.NotYet, "cannot say whether it is stored: the controller has gone", "try again")
 		}

@@ -101,6 +101,14 @@ func (c Commit) termOf(change Change) int {
 	return c.Term
 }
 
+// Reads returns the readings of the bags that the commit changes.
+func (c Commit) Reads() (all []Request) {
+	for _, change := range c.joined() {
+		all = append(all, ReadBag{c.Bag(change)})
+	}
+	return all
+}
+
 // joined returns changes with one change for each bag: of one key the last value counts.
 func (c Commit) joined() []Change {
 	var all []Change

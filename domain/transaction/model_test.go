@@ -140,6 +140,7 @@ func (m *model) act(t *rapid.T) {
 				if p := m.processes[at]; p.done && p.before != nil && p.err == nil {
 					m.processes[at] = m.committer(*p.before, true)
 				} else if !p.done {
+					p.picks = func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "request") }
 					p.step()
 				}
 			}

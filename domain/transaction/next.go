@@ -108,10 +108,14 @@ func (d delivery) post() (Request, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot commit: %w", err)
 	}
+	var trials []Request
 	for _, p := range parts {
 		if !d.stored.tried[objectOf(p.write)] {
-			return Try{p.write}, nil
+			trials = append(trials, Try{p.write})
 		}
+	}
+	if len(trials) > 0 {
+		return each(trials), nil
 	}
 	return Post{d.Commit}, nil
 }
@@ -123,6 +127,9 @@ func (d delivery) post() (Request, error) {
 // An object is written only if the outbox was read after it and still held the transaction. Otherwise
 // another process may have delivered the transaction, and the unit may have written the object again:
 // a late process would write the older transaction over the newer one.
+//
+// Bags are written at the same time, but for the first: if that has changed, nothing is written before it is known
+// whether the transaction is dropped.
 func (d delivery) next() (Request, error) {
 	if d.stored.outbox.at == 0 {
 		return ReadOutbox{}, nil
@@ -139,25 +146,41 @@ func (d delivery) next() (Request, error) {
 		return Empty{Dropped: err.Error()}, nil
 	case err != nil:
 		return nil, err
-	case len(parts) > 0:
+	case len(parts) == 0:
+		return Empty{}, nil
+	}
+	if _, isBag := parts[0].write.(WriteBag); !isBag || !d.stored.wrote {
 		return d.confirmed(parts[0].write, parts[0].at), nil
 	}
-	return Empty{}, nil
+	var bags []Request
+	read := 0
+	for _, p := range parts {
+		bags, read = append(bags, p.write), max(read, p.at)
+	}
+	return d.confirmed(each(bags), read), nil
 }
 
-// unread returns the reading of a secret or bag that is not known; nil if all are.
+// unread returns the reading of secrets and bags that are not known; nil if all are.
 func (d delivery) unread() Request {
+	var all []Request
+	known := map[string]bool{}
 	for _, w := range d.Secrets {
-		if d.stored.secrets[w.ID].at == 0 {
-			return ReadSecret{w.ID}
+		if d.stored.secrets[w.ID].at == 0 && !known[w.ID] {
+			all = append(all, ReadSecret{w.ID})
 		}
+		known[w.ID] = true
 	}
 	for _, change := range d.Changes {
-		if b := d.Bag(change); d.stored.bags[b.Name()].at == 0 {
-			return ReadBag{b}
+		b := d.Bag(change)
+		if d.stored.bags[b.Name()].at == 0 && !known[b.Name()] {
+			all = append(all, ReadBag{b})
 		}
+		known[b.Name()] = true
 	}
-	return nil
+	if all == nil {
+		return nil
+	}
+	return each(all)
 }
 
 // part is a write of a transaction, and when its object was noted.

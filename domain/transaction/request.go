@@ -16,6 +16,10 @@ type ReadOutbox struct{}
 // Try has the API server judge a write of a bag or a secret, and stores nothing.
 type Try struct{ Write Request }
 
+// Each has requests that do not depend on each other: an executor may carry them out at the same time and in any order.
+// It notes the result of each, as if it had been alone.
+type Each struct{ Requests []Request }
+
 // Post writes a commit to the unit's outbox, and creates the outbox if there is none. It is the commit
 // point.
 type Post struct{ Commit Commit }
@@ -55,8 +59,25 @@ type WriteSecret struct {
 	Unreachable []secret.Place
 }
 
+// AllOf returns the requests in a request.
+func AllOf(r Request) []Request {
+	if each, ok := r.(Each); ok {
+		return each.Requests
+	}
+	return []Request{r}
+}
+
+// each returns a request for several, of which there is at least one.
+func each(all []Request) Request {
+	if len(all) == 1 {
+		return all[0]
+	}
+	return Each{all}
+}
+
 func (ReadOutbox) isRequest()  {}
 func (Try) isRequest()         {}
+func (Each) isRequest()        {}
 func (Post) isRequest()        {}
 func (Empty) isRequest()       {}
 func (ReadBag) isRequest()     {}

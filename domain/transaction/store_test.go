@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
@@ -58,6 +59,9 @@ type process struct {
 	stored Stored
 	seen   map[string]int
 	next   func(Stored) (Request, error)
+	// queue has the requests that are under way, and picks chooses which of them ends next; nil for the first.
+	queue []Request
+	picks func(n int) int
 	// before is the commit that follows when an earlier transaction is delivered; nil for none.
 	before *Commit
 	// did are the requests, done is set when there is none left, and err is why it gave up.
@@ -97,13 +101,22 @@ func (p *process) author() Commit {
 	return p.commit
 }
 
-// step carries out the next request.
+// step carries out the next request, or one of those that are under way.
 func (p *process) step() {
-	request, err := p.next(p.stored)
-	if err != nil || request == nil {
-		p.err, p.done = err, true
-		return
+	if len(p.queue) == 0 {
+		request, err := p.next(p.stored)
+		if err != nil || request == nil {
+			p.err, p.done = err, true
+			return
+		}
+		p.queue = slices.Clone(AllOf(request))
 	}
+	i := 0
+	if p.picks != nil {
+		i = p.picks(len(p.queue))
+	}
+	request := p.queue[i]
+	p.queue = slices.Delete(p.queue, i, i+1)
 	switch err := p.carryOut(request); {
 	case errors.Is(err, errRefused):
 		p.err, p.done = err, true

@@ -17,6 +17,8 @@ type Stored struct {
 	// posted is set once the executor has written its own commit to the outbox, overtaken where the outbox
 	// was written meanwhile.
 	posted, overtaken bool
+	// wrote is set once the executor has written a bag of its commit.
+	wrote bool
 	// tried has the names of the objects whose write the API server would take, dropped is why the outbox's
 	// transaction was dropped.
 	tried   map[string]bool
@@ -90,6 +92,7 @@ func (s *Stored) SetBag(name string, b StoredBag) {
 
 // Wrote notes a bag as the executor has written it.
 func (s *Stored) Wrote(name string, b StoredBag) {
+	s.wrote = true
 	delete(s.bags, name)
 	s.SetBag(name, b)
 }
@@ -116,7 +119,7 @@ func (s *Stored) SetSecret(id string, k StoredSecret) {
 // Posted notes that the executor has written its commit to the outbox.
 func (s *Stored) Posted(c Commit) {
 	s.SetOutbox(StoredOutbox{Commit: c, There: true})
-	s.posted = true
+	s.posted, s.wrote = true, false
 }
 
 // Emptied notes that the executor has emptied the outbox.
@@ -164,6 +167,10 @@ func (s *Stored) Forget(r Request) {
 		s.forgetSecret(r.ID)
 	case Try:
 		s.Forget(r.Write)
+	case Each:
+		for _, one := range r.Requests {
+			s.Forget(one)
+		}
 	case ReadOutbox, ReadBag, ReadSecret: // a read is on no condition
 	}
 }

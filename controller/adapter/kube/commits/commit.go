@@ -1,6 +1,7 @@
 package commits
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -81,10 +82,8 @@ func (c *Commits) Commit(ctx context.Context, commit transaction.Commit, drafts 
 		Commits: c, namespace: commit.Namespace,
 		outbox: commit.Outbox(), owner: commit.Application, unit: strconv.Itoa(commit.Unit),
 	}
-	for _, change := range commit.Changes {
-		if err := e.readBag(ctx, commit.Bag(change)); err != nil {
-			return 0, err
-		}
+	if conflict, err := e.carryOutAll(ctx, commit.Reads()); cmp.Or(err, conflict) != nil {
+		return 0, cmp.Or(err, conflict)
 	}
 	known, mode := schema.Catalog{}, schema.Off
 	if c.Interfaces != nil {

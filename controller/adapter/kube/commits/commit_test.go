@@ -3,6 +3,8 @@ package commits
 import (
 	"context"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -57,6 +59,51 @@ func TestCommit(t *testing.T) {
 	assert.EqualValues(t, 3, stored.State.Term)
 	assert.Equal(t, "1", stored.State.Writer, "RELATIONS.md E8: its peers are told who wrote it")
 	assert.Equal(t, databag.Version(map[string]string{"user": "b"}), stored.State.Version)
+}
+
+// crowd is a server whose first requests wait for each other: with fewer at the same time none goes on.
+type crowd struct {
+	client.Client
+
+	arrived sync.WaitGroup
+	dry     atomic.Int64
+}
+
+// wait has as many trials wait for each other as the group has.
+func (c *crowd) wait(dryRun []string) {
+	if len(dryRun) > 0 {
+		c.dry.Add(1)
+		c.arrived.Done()
+		c.arrived.Wait()
+	}
+}
+
+func (c *crowd) Create(ctx context.Context, o client.Object, opts ...client.CreateOption) error {
+	var options client.CreateOptions
+	c.wait(options.ApplyOptions(opts).DryRun)
+	return c.Client.Create(ctx, o, opts...)
+}
+
+// The writes of a transaction are tried at the same time.
+func TestCommitTriesTogether(t *testing.T) {
+	server, commits := shop()
+	together := &crowd{Client: server}
+	together.arrived.Add(3)
+	commits.Writer = together
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	done := make(chan error)
+	go func() {
+		_, err := commits.Commit(ctx, kubetest.Commit(kubetest.Change("one", false, "user", "b"), kubetest.Change("one", true, "ready", "yes"), kubetest.Change("two", false, "user", "c")), nil)
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		require.NoError(t, err)
+	case <-ctx.Done():
+		require.Fail(t, "a trial waits for the one before it")
+	}
+	assert.EqualValues(t, 3, together.dry.Load())
 }
 
 // A refused write stores nothing (SAFETY.md P1, RELATIONS.md P1, P6).

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -28,9 +30,10 @@ type executor struct {
 	stored              transaction.Stored
 	bags                map[string]*v1alpha1.Databag
 	secrets             map[string]*v1alpha1.RelatedSecret
-	// at is the revision of the databag or outbox that was read or written last; 0 for a transaction of
-	// one secret.
+	// at is the highest revision of a databag or outbox that was read or written; 0 for a transaction of one secret.
 	at uint64
+	// noting is held while results are noted: requests may be carried out at the same time.
+	noting sync.Mutex
 	// tried is set before the first write that may commit contents: after an error of that, only what is stored
 	// tells whether it did.
 	tried bool
@@ -55,15 +58,48 @@ func (e *executor) finish(ctx context.Context, next func() (transaction.Request,
 		if request == nil {
 			return e.at, nil
 		}
-		err = refused(request, e.carryOut(ctx, request))
-		if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) {
-			e.stored.Forget(request)
-			err = e.waitAfter(ctx, request, &backoff, err)
+		conflict, err := e.carryOutAll(ctx, transaction.AllOf(request))
+		if err == nil && conflict != nil {
+			err = e.waitAfter(ctx, request, &backoff, conflict)
 		}
 		if err != nil {
 			return 0, e.reported(ctx, e.stored.Held(), e.bags[e.outbox], err)
 		}
 	}
+}
+
+// mostAtOnce bounds how many requests of a transaction are carried out at the same time.
+const mostAtOnce = 4
+
+// carryOutAll carries out requests that do not depend on each other. An object that is not as it was noted is made
+// unknown; that is the conflict.
+func (e *executor) carryOutAll(ctx context.Context, all []transaction.Request) (conflict, err error) {
+	errs := make([]error, len(all))
+	var running errgroup.Group
+	running.SetLimit(mostAtOnce)
+	for i, request := range all {
+		running.Go(func() error {
+			errs[i] = refused(request, e.carryOut(ctx, request))
+			return nil
+		})
+	}
+	_ = running.Wait()
+	for i, one := range errs {
+		if apierrors.IsConflict(one) || apierrors.IsAlreadyExists(one) || apierrors.IsNotFound(one) {
+			e.stored.Forget(all[i])
+			conflict = one
+		} else {
+			err = cmp.Or(err, one)
+		}
+	}
+	return conflict, err
+}
+
+// note notes a result.
+func (e *executor) note(result func()) {
+	e.noting.Lock()
+	defer e.noting.Unlock()
+	result()
 }
 
 // waitAfter waits before a request that met a conflict is tried again. Writers of one secret in this
@@ -94,8 +130,8 @@ func (e *executor) carryOut(ctx context.Context, request transaction.Request) er
 	case transaction.ReadOutbox:
 		err = e.readOutbox(ctx)
 	case transaction.Try:
-		err = trial(e.Commits, e.namespace, e.bags, e.secrets).carryOut(ctx, r.Write)
-		e.stored.Tried(r, err)
+		err = e.trial(r.Write).carryOut(ctx, r.Write)
+		e.note(func() { e.stored.Tried(r, err) })
 	case transaction.Post:
 		e.tried = true
 		err = e.post(ctx, r.Commit)
@@ -127,7 +163,8 @@ func (e *executor) bag(b *v1alpha1.Databag, name string) *v1alpha1.Databag {
 
 // read reads a databag's object, and reports whether it exists.
 func (e *executor) read(ctx context.Context, name string) (*v1alpha1.Databag, bool, error) {
-	b := e.bag(&v1alpha1.Databag{}, name)
+	var b *v1alpha1.Databag
+	e.note(func() { b = e.bag(&v1alpha1.Databag{}, name) })
 	err := e.Reader.Get(ctx, client.ObjectKeyFromObject(b), b)
 	if client.IgnoreNotFound(err) != nil {
 		return b, false, fmt.Errorf("cannot read databag %s: %w", name, err)
@@ -187,8 +224,10 @@ func (e *executor) readBag(ctx context.Context, bag relation.Databag) error {
 	if err != nil {
 		return err
 	}
-	e.at = object.Revision(b)
-	e.stored.SetBag(b.Name, transaction.StoredBag{Data: b.State.Data, There: there, Term: int(b.State.Term), Commits: int(b.State.Commits)})
+	e.note(func() {
+		e.at = max(e.at, object.Revision(b))
+		e.stored.SetBag(b.Name, transaction.StoredBag{Data: b.State.Data, There: there, Term: int(b.State.Term), Commits: int(b.State.Commits)})
+	})
 	return nil
 }
 
@@ -204,13 +243,14 @@ func (e *executor) lasts(ctx context.Context, w transaction.WriteBag) (bool, err
 }
 
 func (e *executor) writeBag(ctx context.Context, w transaction.WriteBag) error {
-	b := e.bags[w.Bag.Name()]
+	var b *v1alpha1.Databag
+	e.note(func() { b = e.bags[w.Bag.Name()] })
 	if b.ResourceVersion == "" {
 		if lasts, err := e.lasts(ctx, w); err != nil || !lasts {
-			e.stored.Wrote(b.Name, transaction.StoredBag{Data: w.Data, Term: w.Term})
+			e.note(func() { e.stored.Wrote(b.Name, transaction.StoredBag{Data: w.Data, Term: w.Term}) })
 			return err
 		}
-		b = e.bag(&v1alpha1.Databag{Spec: convert.ForBag(w.Bag)}, w.Bag.Name())
+		e.note(func() { b = e.bag(&v1alpha1.Databag{Spec: convert.ForBag(w.Bag)}, w.Bag.Name()) })
 	}
 	convert.SetData(b, w.Entry, w.Data, w.Secret, e.Now())
 	b.State.Term, b.State.PodUID = int64(w.Term), cmp.Or(w.Bag.PodUID, b.State.PodUID)
@@ -220,7 +260,9 @@ func (e *executor) writeBag(ctx context.Context, w transaction.WriteBag) error {
 	if err := object.WriteBag(ctx, e.Writer, b); err != nil {
 		return fmt.Errorf("cannot write the databag of %s:%s: %w", w.Bag.Application, w.Bag.Endpoint, err)
 	}
-	e.at = object.Revision(b)
-	e.stored.Wrote(b.Name, transaction.StoredBag{Data: b.State.Data, There: true, Term: w.Term, Commits: int(b.State.Commits)})
+	e.note(func() {
+		e.at = max(e.at, object.Revision(b))
+		e.stored.Wrote(b.Name, transaction.StoredBag{Data: b.State.Data, There: true, Term: w.Term, Commits: int(b.State.Commits)})
+	})
 	return nil
 }

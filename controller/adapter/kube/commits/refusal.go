@@ -21,19 +21,21 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/transaction"
 )
 
-// trial returns an executor whose writes the API server judges and does not store. The objects that were read stay as
-// they are.
-func trial(c *Commits, namespace string, bags map[string]*v1alpha1.Databag, secrets map[string]*v1alpha1.RelatedSecret) *executor {
-	dry := *c
-	dry.Writer, dry.Contents = client.NewDryRunClient(c.Writer), untouched{}
-	e := &executor{Commits: &dry, namespace: namespace, bags: map[string]*v1alpha1.Databag{}, secrets: map[string]*v1alpha1.RelatedSecret{}}
-	for name, b := range bags {
-		e.bags[name] = b.DeepCopy()
+// trial returns an executor for one write, which the API server judges and does not store. The object that was read
+// stays as it is. A bag is tried without its record, which is Orcon's own and costs more than all the rest of it.
+func (e *executor) trial(write transaction.Request) *executor {
+	dry := *e.Commits
+	dry.Writer, dry.Contents = client.NewDryRunClient(e.Writer), untouched{}
+	only := &executor{Commits: &dry, namespace: e.namespace}
+	switch w := write.(type) {
+	case transaction.WriteBag:
+		b := e.bags[w.Bag.Name()].DeepCopy()
+		b.State.Record = nil
+		only.bags = map[string]*v1alpha1.Databag{b.Name: b}
+	case transaction.WriteSecret:
+		only.secrets = map[string]*v1alpha1.RelatedSecret{w.ID: e.secrets[w.ID].DeepCopy()}
 	}
-	for id, s := range secrets {
-		e.secrets[id] = s.DeepCopy()
-	}
-	return e
+	return only
 }
 
 // untouched is the store of contents for a write that is only tried.
@@ -59,7 +61,7 @@ func refused(request transaction.Request, err error) error {
 		subject = "secret " + r.ID
 	case transaction.Post, transaction.Empty:
 		subject = "the unit's outbox"
-	case transaction.ReadOutbox, transaction.ReadBag, transaction.ReadSecret:
+	case transaction.ReadOutbox, transaction.ReadBag, transaction.ReadSecret, transaction.Each:
 	}
 	if err == nil || subject == "" || !final(err) {
 		return err

@@ -91,20 +91,22 @@ func labelled(ctx context.Context, reader client.Reader, namespace string, known
 }
 
 func (e *executor) readSecret(ctx context.Context, id string) error {
-	if e.secrets == nil {
-		e.secrets = map[string]*v1alpha1.RelatedSecret{}
-	}
 	s := object.Named(&v1alpha1.RelatedSecret{}, e.namespace, id)
 	err := e.Reader.Get(ctx, client.ObjectKeyFromObject(s), s)
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("cannot read secret %s: %w", id, err)
 	}
-	e.secrets[id] = s
 	known := transaction.StoredSecret{There: err == nil, Term: int(s.State.Term), Transaction: s.State.Transaction}
 	if err == nil {
 		known.Secret = convert.ToSecret(s)
 	}
-	e.stored.SetSecret(id, known)
+	e.note(func() {
+		if e.secrets == nil {
+			e.secrets = map[string]*v1alpha1.RelatedSecret{}
+		}
+		e.secrets[id] = s
+		e.stored.SetSecret(id, known)
+	})
 	return nil
 }
 

@@ -31,7 +31,7 @@ const (
 func checked(changes answers) answers {
 	const part = `"app.kubernetes.io/part-of":"orcon"`
 	deployment := func(name string) string {
-		return `{"metadata":{"namespace":"orcon-system","name":"` + name + `","labels":{` + part + `,"app.kubernetes.io/name":"` + name + `"}},"spec":{"replicas":2},"status":{"readyReplicas":2,"updatedReplicas":2}}`
+		return `{"metadata":{"namespace":"orcon-system","name":"` + name + `","labels":{` + part + `,"app.kubernetes.io/name":"` + name + `"}},"spec":{"replicas":2,"template":{"spec":{"serviceAccountName":"` + name + `"}}},"status":{"readyReplicas":2,"updatedReplicas":2}}`
 	}
 	all := answers{
 		"GET /version": `{"gitVersion":"v1.35.0"}`,
@@ -150,7 +150,7 @@ func TestCheck(t *testing.T) {
 		},
 		"Editors": {
 			why: "TRUST.md R8: by any role, in the cluster or in Orcon's namespace, and not by what the cluster binds itself", want: []string{
-				"ok who may change what runs in namespace orcon-system: the cluster's administrators, account argocd/argocd, account orcon-system/ci, user ann\n" +
+				"ok who may change what runs in namespace orcon-system: the cluster's administrators, account argocd/argocd, account orcon-system/ci, user ann, user cron, user imp, user tok\n" +
 					"ok who may change Orcon's webhooks and policies: the cluster's administrators, account argocd/argocd\n" +
 					"ok who may change Orcon's definitions: the cluster's administrators, account argocd/argocd, group crds\n",
 			},
@@ -167,10 +167,16 @@ func TestCheck(t *testing.T) {
 					{"metadata":{"name":"own","labels":{"kubernetes.io/bootstrapping":"rbac-defaults"}},"roleRef":{"kind":"ClusterRole","name":"all"},"subjects":[{"kind":"Group","name":"system:masters"}]}]}`,
 				roles: `{"kind":"RoleList","apiVersion":"rbac.authorization.k8s.io/v1","items":[
 					{"metadata":{"namespace":"orcon-system","name":"ci"},"rules":[{"verbs":["patch"],"apiGroups":["apps"],"resources":["deployments"],"resourceNames":["relations-controller"]}]},
+					{"metadata":{"namespace":"orcon-system","name":"tokens"},"rules":[{"verbs":["create"],"apiGroups":[""],"resources":["serviceaccounts/token"],"resourceNames":["relations-controller"]}]},
+					{"metadata":{"namespace":"orcon-system","name":"impersonators"},"rules":[{"verbs":["impersonate"],"apiGroups":[""],"resources":["serviceaccounts"]}]},
+					{"metadata":{"namespace":"orcon-system","name":"cronjobs"},"rules":[{"verbs":["create"],"apiGroups":["batch"],"resources":["cronjobs"]}]},
 					{"metadata":{"namespace":"shop","name":"ci"},"rules":[{"verbs":["*"],"apiGroups":["*"],"resources":["*"]}]}]}`,
 				roleBindings: `{"kind":"RoleBindingList","apiVersion":"rbac.authorization.k8s.io/v1","items":[
 					{"metadata":{"namespace":"orcon-system","name":"ci"},"roleRef":{"kind":"Role","name":"ci"},"subjects":[{"kind":"ServiceAccount","name":"ci"}]},
 					{"metadata":{"namespace":"orcon-system","name":"ann"},"roleRef":{"kind":"ClusterRole","name":"edit"},"subjects":[{"kind":"User","name":"ann"}]},
+					{"metadata":{"namespace":"orcon-system","name":"tok"},"roleRef":{"kind":"Role","name":"tokens"},"subjects":[{"kind":"User","name":"tok"}]},
+					{"metadata":{"namespace":"orcon-system","name":"imp"},"roleRef":{"kind":"Role","name":"impersonators"},"subjects":[{"kind":"User","name":"imp"}]},
+					{"metadata":{"namespace":"orcon-system","name":"cron"},"roleRef":{"kind":"Role","name":"cronjobs"},"subjects":[{"kind":"User","name":"cron"}]},
 					{"metadata":{"namespace":"shop","name":"bob"},"roleRef":{"kind":"ClusterRole","name":"all"},"subjects":[{"kind":"User","name":"bob"}]}]}`,
 			},
 		},

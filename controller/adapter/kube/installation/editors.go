@@ -48,16 +48,32 @@ func changing(group, resource string, names []string, verbs ...string) (rules []
 	return rules
 }
 
+// workloads returns rules that each permit to run pods, which may use the accounts of their namespace.
+func workloads() (rules []rbacv1.PolicyRule) {
+	for group, resources := range map[string][]string{
+		"": {"pods", "replicationcontrollers"}, "batch": {"jobs", "cronjobs"},
+		"apps": {"deployments", "daemonsets", "replicasets", "statefulsets"},
+	} {
+		for _, resource := range resources {
+			rules = append(rules, changing(group, resource, nil, "create", "update", "patch")...)
+		}
+	}
+	return rules
+}
+
 // parts returns what Orcon runs, and by what.
 func parts(deployments []appsv1.Deployment) (all []changed) {
-	names := map[string][]string{}
+	names, accounts := map[string][]string{}, map[string][]string{}
 	for _, d := range deployments {
 		names[d.Namespace] = append(names[d.Namespace], d.Name)
+		accounts[d.Namespace] = append(accounts[d.Namespace], cmp.Or(d.Spec.Template.Spec.ServiceAccountName, "default"))
 	}
 	for _, n := range slices.Sorted(maps.Keys(names)) {
 		all = append(all, changed{"what runs in namespace " + n, n, slices.Concat(
 			changing("apps", "deployments", names[n], "update", "patch", "delete"),
-			changing("", "pods", nil, "create", "update", "patch"),
+			workloads(),
+			changing("", "serviceaccounts/token", accounts[n], "create"),
+			changing("", "serviceaccounts", accounts[n], "impersonate"),
 			changing("", "pods/exec", nil, "create"),
 			changing("", "pods/ephemeralcontainers", nil, "update", "patch"),
 			changing("", "secrets", nil, "create", "update", "patch", "delete"),

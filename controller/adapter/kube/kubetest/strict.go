@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -33,6 +34,9 @@ type Strict struct {
 	Refuses func(client.Object) error
 	// Most is the number of writes before the server is out of reach; 0 for no limit.
 	Most int
+
+	// one is held by the request that is carried out: an executor sends several at the same time.
+	one sync.Mutex
 }
 
 // ErrGone is the error of a server that is out of reach.
@@ -40,6 +44,8 @@ var ErrGone = errors.New("the API server is out of reach")
 
 // Get implements client.Reader.
 func (s *Strict) Get(ctx context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+	s.one.Lock()
+	defer s.one.Unlock()
 	return s.Kept.Get(ctx, key, into)
 }
 
@@ -48,6 +54,8 @@ func (s *Strict) List(ctx context.Context, into client.ObjectList, opts ...clien
 	if _, secrets := into.(*corev1.SecretList); secrets {
 		return apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "", errors.New("the roles do not allow it"))
 	}
+	s.one.Lock()
+	defer s.one.Unlock()
 	return s.Kept.List(ctx, into, opts...)
 }
 
@@ -55,6 +63,8 @@ func (s *Strict) List(ctx context.Context, into client.ObjectList, opts ...clien
 func (s *Strict) Create(ctx context.Context, o client.Object, opts ...client.CreateOption) error {
 	var options client.CreateOptions
 	options.ApplyOptions(opts)
+	s.one.Lock()
+	defer s.one.Unlock()
 	dry := len(options.DryRun) > 0
 	if err := s.judge(o, dry); err != nil {
 		return err
@@ -135,6 +145,8 @@ func (s *Strict) Update(_ context.Context, o client.Object, opts ...client.Updat
 
 // update writes what wanted returns of the stored object, if o has the stored revision, and returns it in o.
 func (s *Strict) update(o client.Object, dry bool, wanted func(stored client.Object) client.Object) error {
+	s.one.Lock()
+	defer s.one.Unlock()
 	if err := s.judge(o, dry); err != nil {
 		return err
 	}
@@ -160,6 +172,8 @@ func (s *Strict) update(o client.Object, dry bool, wanted func(stored client.Obj
 func (s *Strict) Delete(ctx context.Context, o client.Object, opts ...client.DeleteOption) error {
 	var options client.DeleteOptions
 	options.ApplyOptions(opts)
+	s.one.Lock()
+	defer s.one.Unlock()
 	stored, _ := o.DeepCopyObject().(client.Object)
 	if err := s.Kept.Get(ctx, client.ObjectKeyFromObject(o), stored); err != nil {
 		return err
