@@ -152,7 +152,7 @@ var mayImport = map[string]string{
 	"controller/adapter/helm":   "domain/bundle domain/spelling helm.sh/helm/v4 github.com/santhosh-tekuri/jsonschema/v6",
 	// What the parts of the cluster adapter share is in object; the parts do not know each other.
 	"controller/adapter/kube/aggregation":  "controller/adapter/kube/object controller/api/job/v1alpha1 controller/api/people controller/job/people github.com/golang/glog " + kubeClient,
-	"controller/adapter/kube/commits":      "domain controller/api controller/adapter/kube/object " + "k8s.io/utils/lru " + kubeClient,
+	"controller/adapter/kube/commits":      "domain controller/api controller/adapter/kube/object " + "k8s.io/utils/lru golang.org/x/sync/errgroup " + kubeClient,
 	"controller/adapter/kube/copies":       "domain controller/adapter/kube/object " + kubeClient,
 	"controller/adapter/kube/election":     kubeClient + " github.com/golang/glog",
 	"controller/adapter/kube/history":      "domain controller/api " + kubeClient,
