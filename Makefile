@@ -35,7 +35,7 @@ bench: ## Run the benchmarks (ONLY=Change chooses)
 fuzz: ## Run every fuzz target (TIME=60s each)
 	scripts/fuzz.sh $(or $(TIME),60s)
 
-chaos: ## Kill and cut off what runs, under load (SEED=7 MINUTES=10, or STORY=jobs RUNS=1000)
+chaos: ## Kill and cut off what runs, under load (SEED=7 MINUTES=10, STORY=tenants, or STORY=jobs RUNS=1000)
 	scripts/chaos.sh '$(or $(SEED),1)' '$(or $(MINUTES),10)'
 
 foreign: ## Install all charts of others on a node (docs/reference/charts-tried.md)

@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
-# Runs the chaos suite, in one of four stories.
+# Runs the chaos suite, in one of five stories.
 #
 # relations  agents, controllers, webhooks, the API server and its store are killed, connections cut and certificates
 #            replaced, while many units write and read, and tenants use databases that the handlers of the shipped
 #            example make and drop in a PostgreSQL.
+# tenants    tenants of the shipped PostgreSQL example on two nodes (root): pods are deleted, containers, agents, kubelets,
+#            container engines and Orcon's servers killed, a node is cut off, the API server and etcd go away, and tenants
+#            come and leave.
 # jobs       stateful runs by processes, each with a fault: keepers, containers, programs and the controller are killed,
 #            messages lost, repeated and late, the store and the API server fail or are slow.
 # pods       stateful runs as Jobs of a cluster with a real kubelet (root): keepers, containers and programs are killed, pods
@@ -18,6 +21,7 @@
 #   scripts/chaos.sh                  seed 1, ten minutes of faults
 #   scripts/chaos.sh 7 3              seed 7, three minutes
 #   scripts/chaos.sh "1 2 3" 2        each of these seeds for two minutes
+#   STORY=tenants scripts/chaos.sh 7  ten minutes on nodes
 #   STORY=jobs scripts/chaos.sh 7     1,000 runs with seed 7; RUNS=100 for fewer, LANES=4 for fewer at once
 #   STORY=pods scripts/chaos.sh 7     50 runs with seed 7; STORY=nodes likewise
 set -euo pipefail
@@ -35,6 +39,10 @@ case "${STORY:=relations}" in
     export ORCON_POSTGRES
     what="$MINUTES minutes" minutes=$((MINUTES + 30)) tests='^TestChaosMinute$' package=./test/integration
     ;;
+  tenants)
+    packages busybox:busybox-static mmdebstrap:mmdebstrap
+    what="$MINUTES minutes" minutes=$((MINUTES + 40)) tests='^TestTenantsLoseNothing$' package=./test/e2e tags=chaos
+    ;;
   jobs)
     export RUNS="${RUNS:-1000}" LANES="${LANES:-10}"
     what="$RUNS runs" minutes=180 tests='^TestChaosRuns$' package=./test/integration/jobs
@@ -48,10 +56,10 @@ case "${STORY:=relations}" in
     export RUNS="${RUNS:-50}" LANES="${LANES:-5}"
     what="$RUNS runs" minutes=60 tests='^TestChaos$' package=./test/e2e/docker
     ;;
-  *) die "no story '$STORY'" "stories: relations jobs pods nodes" ;;
+  *) die "no story '$STORY'" "stories: relations tenants jobs pods nodes" ;;
 esac
 read -ra seeds <<<"${1:-1}"
 for seed in "${seeds[@]}"; do
   heading "Chaos of $STORY with seed $seed: $what"
-  SEED="$seed" nice go test -count=1 -v -timeout "${minutes}m" -run "$tests" "$package"
+  SEED="$seed" nice go test -tags="${tags:-}" -count=1 -v -timeout "${minutes}m" -run "$tests" "$package"
 done

@@ -9,7 +9,7 @@ const (
 	ContainerKilled Kind = "container killed"
 	ProgramKilled   Kind = "program killed"
 	PodErased       Kind = "pod deleted without grace"
-	EngineKilled    Kind = "Docker engine killed"
+	EngineKilled    Kind = "container engine killed"
 	NodeRebooted    Kind = "node rebooted"
 
 	ControllerFrozen Kind = "controller frozen"

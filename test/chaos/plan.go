@@ -17,6 +17,8 @@ const (
 	EtcdKilled        Kind = "etcd killed"
 	CertificateNew    Kind = "certificate replaced"
 	PodDeleted        Kind = "pod deleted"
+	KubeletKilled     Kind = "kubelet killed"
+	NodeCut           Kind = "node cut off"
 
 	RelationEnded Kind = "relation ended"
 	TenantAdded   Kind = "tenant added"
