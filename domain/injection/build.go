@@ -135,11 +135,12 @@ func meshContainer(name string) bool {
 // yet, and the kubelet would not start them.
 func (b *builder) fill() {
 	b.unknown(b.options.Containers)
+	files := fromFiles(b.variables, b.stale != "")
 	for i := range b.pod.Spec.InitContainers[b.injection.at:] {
-		b.give("initContainers", b.injection.at+i, &b.pod.Spec.InitContainers[b.injection.at+i])
+		b.give(files, "initContainers", b.injection.at+i, &b.pod.Spec.InitContainers[b.injection.at+i])
 	}
 	for i := range b.pod.Spec.Containers {
-		b.give("containers", i, &b.pod.Spec.Containers[i])
+		b.give(files, "containers", i, &b.pod.Spec.Containers[i])
 	}
 }
 
@@ -157,18 +158,19 @@ func (b *builder) warn(key, entry, reason, cure string) {
 	b.problems = append(b.problems, application.Problem{Key: key, Entry: entry, Reason: reason, Cure: cure, Warning: true})
 }
 
-func (b *builder) give(list string, index int, c *Container) {
+func (b *builder) give(files []fileVariable, list string, index int, c *Container) {
 	if !b.options.serves(c.Name) {
 		return
 	}
 	t := target{list: list, index: index}
+	t.env = make([]json.RawMessage, 0, len(files)+1)
 	kept := make([]string, 0, 1)
-	for _, name := range fromFiles(b.variables, b.stale != "") {
-		if slices.ContainsFunc(c.Env, func(e EnvVar) bool { return e.Name == name }) {
-			kept = append(kept, name)
+	for _, v := range files {
+		if slices.ContainsFunc(c.Env, func(e EnvVar) bool { return e.Name == v.name }) {
+			kept = append(kept, v.name)
 			continue
 		}
-		t.env = append(t.env, fromFile(name))
+		t.env = append(t.env, v.json)
 	}
 	if len(kept) > 0 {
 		b.warn("spec."+list+"["+c.Name+"].env", strings.Join(kept, ", "),
@@ -199,16 +201,22 @@ func (b *builder) give(list string, index int, c *Container) {
 	}
 }
 
-// fromFiles returns the names of the variables that containers get from the agent's file.
-func fromFiles(variables []Variable, stale bool) []string {
-	names := make([]string, 0, len(variables)+1)
+// fileVariable is a variable whose value the kubelet reads from the agent's file (SAFETY.md D4).
+type fileVariable struct {
+	name string
+	json json.RawMessage
+}
+
+// fromFiles returns the variables that containers get from the agent's file.
+func fromFiles(variables []Variable, stale bool) []fileVariable {
+	all := make([]fileVariable, 0, len(variables)+1)
 	for _, v := range variables {
-		names = append(names, v.Name)
+		all = append(all, fromFile(v.Name))
 	}
 	if stale {
-		names = append(names, StaleVariable)
+		all = append(all, fromFile(StaleVariable))
 	}
-	return names
+	return all
 }
 
 // Where a container finds the tools, and the socket by which the agent knows who
@@ -274,11 +282,10 @@ func unmountable(path string, c *Container) string {
 // envPath is the agent's file of variables in its volume.
 const envPath = "env"
 
-// fromFile is a variable whose value the kubelet reads from the agent's file
-// (SAFETY.md D4). Names are of [A-Z0-9_] and need no quoting.
-func fromFile(name string) json.RawMessage {
-	return json.RawMessage(`{"name":"` + name + `","valueFrom":{"fileKeyRef":{` +
-		`"volumeName":"` + volumeRun + `","path":"` + envPath + `","key":"` + name + `","optional":true}}}`)
+// fromFile returns a variable of the agent's file. Names are of [A-Z0-9_] and need no quoting.
+func fromFile(name string) fileVariable {
+	return fileVariable{name, json.RawMessage(`{"name":"` + name + `","valueFrom":{"fileKeyRef":{` +
+		`"volumeName":"` + volumeRun + `","path":"` + envPath + `","key":"` + name + `","optional":true}}}`)}
 }
 
 // secrets adds the Secrets to pull the agent's image with (INJECTION.md I11).

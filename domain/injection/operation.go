@@ -13,7 +13,7 @@ import (
 // (INJECTION.md I2). The paths begin with prefix: empty for a pod, the path of
 // the template in a workload.
 func Operations(prefix string, pod *Shape, injection *Injection) []jsonpatch.Operation {
-	p := patch{prefix: prefix, operations: make([]jsonpatch.Operation, 0, 32)}
+	p := patch{prefix: prefix, operations: make([]jsonpatch.Operation, 0, 64)}
 	if at := injection.released; at != nil {
 		path := "/spec/initContainers/" + strconv.Itoa(*at) + "/env"
 		p.appends(path, len(pod.Spec.InitContainers[*at].Env), []json.RawMessage{encode(ungatedEnv())})
@@ -70,8 +70,9 @@ func (p *patch) appends(path string, have int, items []json.RawMessage) {
 	case have == 0:
 		p.add(path, list(items))
 	default:
+		end := path + "/-"
 		for _, item := range items {
-			p.add(path+"/-", item)
+			p.add(end, item)
 		}
 	}
 }

@@ -137,7 +137,7 @@ func (s standings) conditions(a application.Application, units []application.Uni
 	case !a.TakesPart() && len(s.ignored[a.Name]) > 0:
 		cs = notYet(s.ignored[a.Name])
 	case !a.TakesPart():
-		cs = condition.Waiting(relation.ReasonDeclarationGone, "the application declares nothing any more: its relations are held")
+		cs = condition.Waiting(relation.ReasonDeclarationGone, s.undeclared(a))
 	case a.OptedOut():
 		cs = condition.Stuck(relation.ReasonOptedOut,
 			fmt.Sprintf("the pods opt out of injection and get no data: remove %s=false or what they consume", application.KeyInject))
@@ -149,6 +149,17 @@ func (s standings) conditions(a application.Application, units []application.Uni
 		}
 	}
 	return condition.With(cs, others...)
+}
+
+// undeclared returns what becomes of an application that declares nothing any more.
+func (s standings) undeclared(a application.Application) string {
+	text := "the application declares nothing any more"
+	for r := range s.relations.of(a.Name) {
+		if r.Alive() {
+			return text + ": its relations are held"
+		}
+	}
+	return text
 }
 
 // projected returns which data an application's pods cannot have; what was stored where some of

@@ -76,3 +76,15 @@ func TestHeldSaysWhatIsWrong(t *testing.T) {
 	held, _ := condition.Find(w.only(t).State.Conditions, condition.Held)
 	assert.Contains(t, held.Message, "it ends at "+until)
 }
+
+// Relations are held as long as there are any.
+func TestUndeclared(t *testing.T) {
+	w, _ := shopWorld(t)
+	w.deployment("web", nil)
+	w.settle(t)
+	assert.Contains(t, w.told("web"), "the application declares nothing any more: its relations are held")
+	w.later(t, time.Hour)
+	assert.False(t, w.only(t).Alive())
+	assert.Contains(t, w.told("web"), "the application declares nothing any more")
+	assert.NotContains(t, w.told("web"), "held")
+}

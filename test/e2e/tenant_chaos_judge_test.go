@@ -97,7 +97,7 @@ func (c *city) relationsMissing() string {
 	return ""
 }
 
-// remains returns what names the relation of a tenant that has left.
+// remains returns what names the relation of a tenant that has left, or that its password is left.
 func (c *city) remains() string {
 	all, err := c.try("get", "relations,relationsides,relatedapplications,relatedsecrets,databags", "-A", "-o", "yaml")
 	if err != nil {
@@ -107,6 +107,9 @@ func (c *city) remains() string {
 		if i := strings.Index(all, o.identity); i >= 0 {
 			return fmt.Sprintf("the relation of %s, which has left, is named:\n%s", o.name, all[max(0, i-2000):min(len(all), i+500)])
 		}
+	}
+	if secrets := c.ungranted(); secrets > 0 {
+		return fmt.Sprintf("%d secrets are left that no tenant may read", secrets)
 	}
 	return ""
 }

@@ -59,8 +59,8 @@ type city struct {
 // Pods are deleted, containers, agents, kubelets and container engines killed, a node is cut off, controllers, webhooks,
 // the API server and etcd are killed, and tenants come and go, on real kubelets. Afterwards PostgreSQL has each row that
 // it acknowledged, in the database of its tenant and in no other; each unit of PostgreSQL's application reads what each
-// unit of a tenant has written last; and nothing of the relations of tenants that have left remains (TRUST.md, "Shown by").
-// The passwords of these do, since the example's handler removes no secret: their number is shown, and not judged.
+// unit of a tenant has written last; and nothing of the relations of tenants that have left remains, nor of their passwords
+// (TRUST.md, "Shown by").
 func TestTenantsLoseNothing(t *testing.T) {
 	setting := func(name string) int {
 		n, err := strconv.Atoi(os.Getenv(name))
@@ -87,8 +87,8 @@ func TestTenantsLoseNothing(t *testing.T) {
 	c.settled(last)
 	rows, writes, pause := c.sums()
 	t.Logf("settled %s after the last step; %d rows and %d writes of tenants acknowledged; "+
-		"the longest pause of a tenant between two rows was %s; %d tenants have left, and %d secrets that nobody may read remain",
-		time.Since(last).Round(time.Second), rows, writes, pause.Round(time.Second), len(c.left), c.ungranted())
+		"the longest pause of a tenant between two rows was %s; %d tenants have left",
+		time.Since(last).Round(time.Second), rows, writes, pause.Round(time.Second), len(c.left))
 	for _, share := range shares {
 		assert.Positive(t, c.tally.Count(share.Kind), share.Kind)
 	}

@@ -9,3 +9,10 @@ $psql -c "SELECT datname FROM pg_database WHERE pg_get_userbyid(datdba) = '$role
   $psql -c "DROP DATABASE \"$database\" WITH (FORCE)"
 done
 $psql -c "DROP ROLE IF EXISTS \"$role\""
+
+# The password goes too: an application may have 256 secrets. A handler may run again, so that it may have gone.
+[ "$(is-leader)" = True ] || exit 0
+secret=$(relation-get --app password "${JUJU_UNIT_NAME%/*}")
+if [ -n "$secret" ] && secret-ids | grep -qxF "${secret#secret:}"; then
+  secret-remove "$secret"
+fi
