@@ -67,7 +67,7 @@ func AllOf(r Request) []Request {
 	return []Request{r}
 }
 
-// each returns a request for several, of which there is at least one.
+// each returns one request for a list of at least one.
 func each(all []Request) Request {
 	if len(all) == 1 {
 		return all[0]
