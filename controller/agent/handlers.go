@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -255,8 +256,8 @@ func (h *Handlers) at(context string) (*turn, error) {
 }
 
 // Done ends a turn: what its handler said is stored, and then the event is
-// remembered; or all of it is dropped and the event told again later. A tool that
-// still runs is waited for, one that comes later is too late.
+// remembered; or all of it is dropped and the event told again later, also if a tool of the
+// handler got no answer. A tool that still runs is waited for, one that comes later is too late.
 func (h *Handlers) Done(ctx context.Context, done Done) error {
 	t, err := h.at(done.Context)
 	if err != nil {
@@ -267,8 +268,8 @@ func (h *Handlers) Done(ctx context.Context, done Done) error {
 	if _, err := h.at(done.Context); err != nil {
 		return err
 	}
-	if done.Failure != "" {
-		h.fail(t, status.LastWords(done.Failure, slices.Concat(t.secrets.values(), h.speech.concealed())...))
+	if failure := cmp.Or(done.Failure, t.answers.failure()); failure != "" {
+		h.fail(t, status.LastWords(failure, slices.Concat(t.secrets.values(), h.speech.concealed())...))
 		return nil
 	}
 	err = patiently(ctx, h.wait, func() error { return h.speech.Commit(ctx, t.String(), t.Transaction, t.secrets.writes) })
@@ -288,7 +289,7 @@ func (h *Handlers) Done(ctx context.Context, done Done) error {
 	if t.era != h.era.number {
 		return ErrNoTurn
 	}
-	h.told.set(h.told.After(t.Event, t.Snapshot))
+	h.told.set(h.told.After(t.Event, t.answers.under(t.Snapshot)))
 	h.turn = nil
 	if h.failed.isOf(t) {
 		h.failed = failure{}

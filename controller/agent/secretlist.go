@@ -20,7 +20,7 @@ func (t *toolContext) List() ([]tool.Secret, error) {
 	}
 	response, err := t.speech.listSecrets(t.ctx)
 	if err != nil {
-		return nil, err
+		return nil, t.answers.note(err)
 	}
 	var all []tool.Secret
 	for _, s := range response.GetSecrets() {

@@ -182,7 +182,7 @@ func (t *toolContext) Get(query tool.SecretQuery) (map[string][]byte, error) {
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, t.answers.note(err)
 	}
 	if t.secrets.read == nil {
 		t.secrets.read = map[revision]map[string][]byte{}
@@ -217,7 +217,7 @@ func (s *secrets) hasRefreshed(id, label string) bool {
 func (s *secrets) keep(ctx context.Context, speech *Speech) error {
 	for _, r := range s.refreshed {
 		_, err := speech.getSecret(ctx, r.id, secret.Query{Refresh: true, Revision: r.revision})
-		if conversation.DelayOf(err) > 0 || err != nil && conversation.RefusalOf(err) == "" {
+		if conversation.Unanswered(err) {
 			return fmt.Errorf("cannot note that secret %s was refreshed: %w", r.id, err)
 		}
 	}

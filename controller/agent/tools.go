@@ -44,7 +44,7 @@ func (a *Agent) ToolHandler(container string) http.Handler {
 // runTool carries out a call: of a handler in the transaction of its event, else
 // as one transaction of its own (RELATIONS.md E11).
 func (a *Agent) runTool(ctx context.Context, call tool.Call) tool.Result {
-	t := &toolContext{ctx: ctx, speech: a.speech, secrets: &secrets{}}
+	t := &toolContext{ctx: ctx, speech: a.speech, secrets: &secrets{}, answers: &answers{}}
 	if of := call.Env[tool.ContextID]; of != "" && a.handlers != nil {
 		turn, err := a.handlers.at(of)
 		if err != nil {
@@ -55,8 +55,10 @@ func (a *Agent) runTool(ctx context.Context, call tool.Call) tool.Result {
 		if _, err := a.handlers.at(of); err != nil {
 			return tool.Failed(tooLate(err))
 		}
-		t.snapshot, t.transaction, t.membership, t.secrets, t.inTurn = turn.Snapshot, turn.Transaction, turn.Membership, &turn.secrets, true
+		t.snapshot, t.transaction, t.membership, t.inTurn = turn.Snapshot, turn.Transaction, turn.Membership, true
+		t.secrets, t.answers = &turn.secrets, &turn.answers
 		t.wait = a.handlers.wait
+		turn.answers.begin(call.Name)
 		return t.run(call)
 	}
 	if concernsApplication(call) {
@@ -99,6 +101,7 @@ type toolContext struct {
 	transaction *conversation.Transaction
 	membership  conversation.Membership
 	secrets     *secrets
+	answers     *answers
 	// inTurn says that it is a handler's, which succeeds or fails later.
 	inTurn bool
 	// wait notes why a handler waits; nil for a tool outside of handlers.
@@ -142,7 +145,9 @@ func (t *toolContext) Set(relation string, app bool, values conversation.Bag) er
 
 // Leader tells whether the unit leads.
 func (t *toolContext) Leader() (bool, error) {
-	return t.speech.Leader(t.ctx)
+	leads, err := t.speech.Leader(t.ctx)
+	t.answers.follows = t.answers.follows || err == nil && !leads
+	return leads, t.answers.note(err)
 }
 
 // Goal returns who is there; of who will be nothing is known here.

@@ -13,6 +13,7 @@ type turn struct {
 	// context names it; tools that a handler runs carry the name.
 	context string
 	secrets secrets
+	answers answers
 	// era is the number of resets before it.
 	era int
 	// tools is held by the one tool of the handler that runs.

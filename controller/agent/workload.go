@@ -18,7 +18,7 @@ func (t *toolContext) Status(ofApplication bool) (tool.Report, error) {
 	}
 	response, err := t.speech.status(t.ctx, ofApplication)
 	if err != nil {
-		return tool.Report{}, err
+		return tool.Report{}, t.answers.note(err)
 	}
 	report := toReport(response.GetStatus())
 	for _, u := range response.GetUnits() {
@@ -50,7 +50,7 @@ func (t *toolContext) setStatus(leads bool, request *wire.SetStatusRequest, info
 	}
 	request.Status = convert.ForStatus(info)
 	request.Term = t.transaction.Term()
-	return patiently(t.ctx, t.wait, func() error { return t.speech.setStatus(t.ctx, request) })
+	return t.answers.note(patiently(t.ctx, t.wait, func() error { return t.speech.setStatus(t.ctx, request) }))
 }
 
 // speaks begins the transaction of the call, and requests leadership where only a leader may. The controller

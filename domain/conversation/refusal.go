@@ -53,3 +53,8 @@ func DelayOf(err error) time.Duration {
 	}
 	return 0
 }
+
+// Unanswered reports whether an error leaves a question open: it does not refuse, or a wait ends its refusal.
+func Unanswered(err error) bool {
+	return err != nil && (RefusalOf(err) == "" || DelayOf(err) > 0)
+}

@@ -22,11 +22,12 @@ import (
 // J7, J9, J10 and J18).
 func TestRunsAreJobs(t *testing.T) {
 	t.Parallel()
+	making := makeTools(t)
 	w := withJobs(t)
 	image := w.byDigest("docker.io/library/busybox:stable")
 	t.Run("Conformance", func(t *testing.T) { conforms(t, w) })
 	t.Run("Docs", func(t *testing.T) { documented(t, w.Cluster, docs.RunCluster, "IMAGE="+image) })
-	t.Run("Tools", func(t *testing.T) { tools(t, w) })
+	t.Run("Tools", func(t *testing.T) { tools(t, w, making) })
 	t.Run("Secrets", func(t *testing.T) { secrets(t, w) })
 	w.apply(fmt.Sprintf(jobTemplates, image, "docker.io/library/none@sha256:"+strings.Repeat("0", 64)))
 

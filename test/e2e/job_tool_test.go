@@ -25,28 +25,38 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
 
-// tools runs OpenTofu and Ansible in the shipped templates, with states that are encrypted, and templates that the cluster
-// builds.
-func tools(t *testing.T, w *world) {
-	w = w.of(t)
-	dist := filepath.Join(repository(t), "dist")
-	var making sync.WaitGroup
-	for name, args := range map[string][]string{
+// toolImages are made of Debian's packages.
+func toolImages() map[string][]string {
+	return map[string][]string{
 		"network":  {"opentofu", "network", "--content", "deployment/examples/jobs/opentofu"},
 		"greeting": {"debian", "greeting", "--packages", "ansible-core,openssh-client,libc-bin,dash,coreutils", "--content", "deployment/examples/jobs/ansible"},
 		"sshd":     {"debian", "sshd", "--packages", "openssh-server,python3,dash,coreutils"},
-	} {
+	}
+}
+
+// makeTools begins to make the images of tools and of a machine, which takes minutes. The group waits for them.
+func makeTools(t *testing.T) *sync.WaitGroup {
+	dist, making := filepath.Join(repository(t), "dist"), &sync.WaitGroup{}
+	t.Cleanup(making.Wait)
+	for name, args := range toolImages() {
 		making.Go(func() { produce(t, filepath.Join(dist, name+".tar"), sourcesOfPackages(t), "build/builder", args...) })
 	}
 	making.Go(func() {
 		machine := filepath.Join(dist, "machine.tar")
 		produce(t, machine, sourcesOfPackages(t), "test/machine/build.sh", machine)
 	})
+	return making
+}
+
+// tools runs OpenTofu and Ansible in the shipped templates, with states that are encrypted, and templates that the cluster
+// builds. Their images are being made.
+func tools(t *testing.T, w *world, making *sync.WaitGroup) {
+	w = w.of(t)
 	registry := w.templateRegistry()
 	w.configure(registry)
 	making.Wait()
-	for _, name := range []string{"network", "greeting", "sshd"} {
-		w.Run(t, "load", filepath.Join(dist, name+".tar"))
+	for name := range toolImages() {
+		w.Run(t, "load", filepath.Join(repository(t), "dist", name+".tar"))
 	}
 	w.typed(map[string]string{"opentofu": "localhost/orcon/network:dev", "ansible": "localhost/orcon/greeting:dev"})
 	t.Run("All", func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -166,8 +167,16 @@ func (w *chaosWorld) nothingLeft() {
 		for _, s := range w.spaces {
 			var sides v1alpha1.RelationSideList
 			var bags v1alpha1.DatabagList
-			if w.admin.List(w.ctx, &sides, client.InNamespace(s.namespace)) != nil || w.admin.List(w.ctx, &bags, client.InNamespace(s.namespace)) != nil {
-				return "no answer"
+			var secrets v1alpha1.RelatedSecretList
+			for _, list := range []client.ObjectList{&sides, &bags, &secrets} {
+				if w.admin.List(w.ctx, list, client.InNamespace(s.namespace)) != nil {
+					return "no answer"
+				}
+			}
+			for _, secret := range secrets.Items {
+				if !slices.ContainsFunc(secret.State.Access, func(a v1alpha1.SecretAccess) bool { return living[a.RelationUID] }) {
+					return "RelatedSecret " + secret.Name
+				}
 			}
 			for _, side := range sides.Items {
 				if !living[side.Spec.Relation] {

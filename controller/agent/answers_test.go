@@ -1,0 +1,91 @@
+package agent
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/tool"
+)
+
+// A shell takes a question without an answer for the answer no: [ "$(is-leader)" = True ] || exit 0. An event that was
+// handled so is sent again (RELATIONS.md E11). A refusal is an answer, and so is that of a second try.
+func TestHandlersWithoutAnAnswer(t *testing.T) {
+	away := errors.New("cannot reach the controller at orcon:8443: connection refused")
+	for _, words := range [][]string{{"is-leader"}, {"secret-ids"}, {"secret-get", "9m4e2mr0ui3e8a215n4g"}, {"status-get"}, {"status-set", "active"}} {
+		t.Run(words[0], func(t *testing.T) {
+			s := newStage(t)
+			s.controller.status = &wire.GetStatusResponse{}
+			first := s.next()
+			s.controller.err, s.controller.mute = away, away
+			require.NotZero(t, s.types(first, words...).ExitCode)
+			s.controller.err, s.controller.mute = nil, nil
+			s.types(first, "relation-set", "name=n")
+			s.done(first, "")
+			assert.Contains(t, s.agent.handlers.status(), words[0]+" got no answer: "+away.Error())
+			assert.Empty(t, s.controller.commits, "all of it is dropped")
+
+			s.again()
+			second := s.next()
+			assert.Equal(t, first.Hook, second.Hook)
+			assert.Equal(t, "2", second.Env["ORCON_ATTEMPT"])
+			s.controller.err, s.controller.mute = away, away
+			require.NotZero(t, s.types(second, words...).ExitCode)
+			s.controller.err, s.controller.mute = nil, nil
+			require.Zero(t, s.types(second, words...).ExitCode)
+			s.done(second, "")
+			assert.NotEqual(t, first.Hook, s.next().Hook, "it was handled")
+		})
+	}
+}
+
+// What is put off has no answer yet; what is refused has one.
+func TestHandlersWithARefusal(t *testing.T) {
+	s := newStage(t)
+	first := s.next()
+	s.controller.err = &conversation.Error{Kind: conversation.NotYet, Message: "the budget is used up", Cure: "try again", Wait: 1}
+	require.NotZero(t, s.types(first, "is-leader").ExitCode)
+	s.controller.err = nil
+	s.done(first, "")
+	assert.Contains(t, s.agent.handlers.status(), "is-leader got no answer: the budget is used up")
+	s.again()
+	again := s.next()
+	assert.Equal(t, first.Hook, again.Hook)
+	s.controller.err = &conversation.Error{Kind: conversation.Forbidden, Message: "cannot read secret id", Cure: "ask for it"}
+	require.NotZero(t, s.types(again, "secret-get", "9m4e2mr0ui3e8a215n4g").ExitCode)
+	s.controller.err = nil
+	s.done(again, "")
+	assert.NotEqual(t, first.Hook, s.next().Hook)
+}
+
+// A unit that led when an end was announced, and no longer when its handler asked, has not handled it for its application
+// (TRUST.md T2).
+func TestHandlersDeposedDuringAnEnd(t *testing.T) {
+	for answer, left := range map[string]string{"True\n": "r handled", "False\n": "r"} {
+		t.Run(answer[:len(answer)-1], func(t *testing.T) {
+			s := newStage(t)
+			s.leader(&wire.LeadResponse{Leads: true, LeftMs: 20_000, Term: 1})
+			for range 5 {
+				s.done(s.next(), "")
+			}
+			s.ends(2, 2)
+			s.done(s.next(), "") // departed
+			broken := s.next()
+			assert.Equal(t, "store-relation-broken", broken.Hook)
+			if answer == "True\n" {
+				s.leader(&wire.LeadResponse{Leads: true, LeftMs: 60_000, Term: 1})
+			} else {
+				s.leader(&wire.LeadResponse{})
+			}
+			assert.Equal(t, tool.Result{Stdout: []byte(answer)}, s.types(broken, "is-leader"))
+			s.done(broken, "")
+			s.nothing()
+			s.nothing()
+			assert.Equal(t, []string{left}, s.controller.left)
+		})
+	}
+}
