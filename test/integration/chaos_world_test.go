@@ -140,7 +140,7 @@ func (w *chaosWorld) explain() {
 		w.t.Logf("%s:\n%s", a.pod, a.last())
 	}
 	for _, s := range w.spaces {
-		w.t.Log(w.cluster.Kubectl(w.t, "-n", s.namespace, "get", "relations,relationsides,relatedapplications,databags,pods", "-o", "wide"))
+		w.t.Log(w.cluster.Kubectl(w.t, "-n", s.namespace, "get", "relations,relationsides,relatedapplications,databags,pods,replicasets,events", "-o", "wide"))
 	}
 }
 
