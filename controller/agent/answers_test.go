@@ -3,6 +3,7 @@ package agent
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -86,6 +87,42 @@ func TestHandlersDeposedDuringAnEnd(t *testing.T) {
 			s.nothing()
 			s.nothing()
 			assert.Equal(t, []string{left}, s.controller.left)
+		})
+	}
+}
+
+// After an outage, however long, a handler runs again within 10 s: a pod may wait for it. One that fails by itself is
+// tried less and less often.
+func TestHandlersAfterAnOutage(t *testing.T) {
+	away := errors.New("cannot reach the controller at orcon:8443: connection refused")
+	for name, test := range map[string]struct {
+		does func(s *stage, turn Turn)
+		most time.Duration
+	}{
+		"HandlerFails": {func(s *stage, turn Turn) { s.done(turn, "exit code 1: no such table") }, 5 * time.Minute},
+		"ToolFails": {func(s *stage, turn Turn) {
+			s.types(turn, "is-leader")
+			s.done(turn, "exit code 1: cannot reach the controller")
+		}, outage},
+		"CommitFails": {func(s *stage, turn Turn) {
+			s.types(turn, "relation-set", "name=n")
+			s.done(turn, "")
+		}, outage},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			for range 12 {
+				turn := s.next()
+				s.controller.err = away
+				test.does(s, turn)
+				s.controller.err = nil
+				pause := time.Until(s.agent.handlers.failed.next)
+				assert.LessOrEqual(t, pause, test.most)
+				if turn.Env["ORCON_ATTEMPT"] == "12" {
+					assert.Greater(t, pause, test.most/2)
+				}
+				s.again()
+			}
 		})
 	}
 }

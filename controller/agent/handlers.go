@@ -269,7 +269,7 @@ func (h *Handlers) Done(ctx context.Context, done Done) error {
 		return err
 	}
 	if failure := cmp.Or(done.Failure, t.answers.failure()); failure != "" {
-		h.fail(t, status.LastWords(failure, slices.Concat(t.secrets.values(), h.speech.concealed())...))
+		h.fail(t, status.LastWords(failure, slices.Concat(t.secrets.values(), h.speech.concealed())...), t.answers.failure() == "")
 		return nil
 	}
 	err = patiently(ctx, h.wait, func() error { return h.speech.Commit(ctx, t.String(), t.Transaction, t.secrets.writes) })
@@ -281,7 +281,7 @@ func (h *Handlers) Done(ctx context.Context, done Done) error {
 		h.drop(nil) // the runner has gone, or the agent ends: the event is sent again
 		return ctx.Err()
 	case err != nil:
-		h.fail(t, err.Error())
+		h.fail(t, err.Error(), !conversation.Unanswered(err))
 		return nil
 	}
 	h.mu.Lock()
@@ -303,10 +303,18 @@ func (h *Handlers) Done(ctx context.Context, done Done) error {
 	return nil
 }
 
-func (h *Handlers) fail(t *turn, why string) {
+// outage is the longest pause before the next attempt at an event that failed for want of an answer: the handler is not
+// at fault, and a pod may wait for it.
+const outage = 10 * time.Second
+
+// fail notes that an event was not handled; answered says that the controller has answered all that was asked.
+func (h *Handlers) fail(t *turn, why string, answered bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	pause := retry.After(t.Attempt)
+	if !answered {
+		pause = min(pause, outage)
+	}
 	h.turn = nil
 	h.failed = failure{
 		Failure: status.Failure{Event: t.String(), Relation: t.Event.Relation, Attempts: t.Attempt, Said: why},
