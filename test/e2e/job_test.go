@@ -278,13 +278,12 @@ func (w *world) field(object, path string) string {
 	return value
 }
 
-// phase waits until a JobRun has a phase, as long as its program prints something new.
+// phase waits until a JobRun has a phase.
 func (w *world) phase(name, phase string) {
 	w.t.Helper()
 	w.eventually(func() string {
 		if now := w.field("jobrun/"+name, "{.status.phase}"); now != phase {
-			printed, _ := w.try("logs", "-l", "job.orcon.tengu.io/run="+name, "-c", "template", "--tail=1")
-			return "it is " + now + " and not " + phase + ": " + w.field("jobrun/"+name, "{.status.conditions[*].message}") + "\n" + printed
+			return "it is " + now + " and not " + phase + ": " + w.field("jobrun/"+name, "{.status.conditions[*].message}")
 		}
 		return ""
 	})
