@@ -130,22 +130,17 @@ func (w *world) apply(manifest string) string {
 	return out
 }
 
-// eventually waits until check returns "", which otherwise says what is missing: as long as that changes, up to a limit. It
+// eventually waits until check returns "", which otherwise says what is missing. It
 // looks the less often the longer it waits: how long it was is right to a fifth.
 func (w *world) eventually(check func() string) {
 	w.t.Helper()
-	const most = 4 * patience
-	begin := time.Now()
-	for last, since := "", begin; ; {
+	for begin := time.Now(); ; {
 		missing := check()
 		if missing == "" {
 			return
 		}
-		if missing != last {
-			last, since = missing, time.Now()
-		}
 		waited := time.Since(begin)
-		if time.Since(since) > patience || waited > most {
+		if waited > patience {
 			require.FailNow(w.t, "waited in vain", missing)
 		}
 		<-time.After(min(max(waited/5, 250*time.Millisecond), 2*time.Second))

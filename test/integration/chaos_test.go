@@ -19,9 +19,8 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
 
-// calm is how long the world may take until it is settled after the last fault: the controller of ReplicaSets waits five
-// minutes for a pod that was deleted before it saw it, and makes no other meanwhile.
-const calm = 7 * time.Minute
+// calm is how long the world may take until it is settled after the last fault.
+const calm = 5 * time.Minute
 
 // chaosSetting returns a number that make chaos gives.
 func chaosSetting(t *testing.T, name string, otherwise int) int {
