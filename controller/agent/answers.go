@@ -1,45 +1,48 @@
 package agent
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/tool"
 )
 
 // answers records whether the controller has answered the tools of a handler. A shell takes a tool that fails for the
 // answer no.
 type answers struct {
-	// tool is the name of the tool that runs.
-	tool string
-	// missing are the errors of tools without an answer, by name, until one of that name has an answer.
-	missing map[string]error
+	// tool is the name of the tool that runs, call all that it was called with.
+	tool, call string
+	// missing are the failures of calls without an answer, by call, until the same call has an answer.
+	missing map[string]string
 	// follows is set once a tool has printed that the unit does not lead.
 	follows bool
 }
 
 // begin starts a call of a tool.
-func (a *answers) begin(tool string) {
-	a.tool = tool
-	delete(a.missing, tool)
+func (a *answers) begin(call tool.Call) {
+	a.tool, a.call = call.Name, fmt.Sprintf("%q", call)
+	delete(a.missing, a.call)
 }
 
-// note records the error of a request, and returns it.
+// note records the error of a request, and returns it. The arguments of the call are not in the failure: they may be
+// secret.
 func (a *answers) note(err error) error {
 	if !conversation.Unanswered(err) {
 		return err
 	}
 	if a.missing == nil {
-		a.missing = map[string]error{}
+		a.missing = map[string]string{}
 	}
-	a.missing[a.tool] = err
+	a.missing[a.call] = a.tool + " got no answer: " + err.Error()
 	return err
 }
 
 // failure returns why the handler cannot have decided rightly; empty if no answer is missing.
 func (a *answers) failure() string {
-	for _, tool := range slices.Sorted(maps.Keys(a.missing)) {
-		return tool + " got no answer: " + a.missing[tool].Error()
+	for _, call := range slices.Sorted(maps.Keys(a.missing)) {
+		return a.missing[call]
 	}
 	return ""
 }

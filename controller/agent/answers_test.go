@@ -44,6 +44,33 @@ func TestHandlersWithoutAnAnswer(t *testing.T) {
 	}
 }
 
+// Only the same call makes up for one without an answer, and its arguments, which may be secret, are shown to nobody.
+func TestHandlersWithoutAnAnswerOfOneCall(t *testing.T) {
+	away := errors.New("cannot reach the controller at orcon:8443: connection refused")
+	for name, test := range map[string]struct {
+		unanswered, later []string
+	}{
+		"another secret":   {[]string{"secret-get", "9m4e2mr0ui3e8a215n4g"}, []string{"secret-get", "9m4e2mr0ui3e8a215n5g"}},
+		"another format":   {[]string{"is-leader"}, []string{"is-leader", "--format", "json"}},
+		"a wrong option":   {[]string{"secret-get", "9m4e2mr0ui3e8a215n4g"}, []string{"secret-get", "--no-such-option"}},
+		"another password": {[]string{"secret-add", "password=hunter22"}, []string{"secret-add", "password=hunter23"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			first := s.next()
+			s.controller.err = away
+			require.NotZero(t, s.types(first, test.unanswered...).ExitCode)
+			s.controller.err = nil
+			s.types(first, test.later...)
+			s.done(first, "")
+			assert.Contains(t, s.agent.handlers.status(), test.unanswered[0]+" got no answer: "+away.Error())
+			assert.NotContains(t, s.agent.handlers.status(), "hunter22")
+			s.again()
+			assert.Equal(t, first.Hook, s.next().Hook)
+		})
+	}
+}
+
 // What is put off has no answer yet; what is refused has one.
 func TestHandlersWithARefusal(t *testing.T) {
 	s := newStage(t)

@@ -58,7 +58,7 @@ func (a *Agent) runTool(ctx context.Context, call tool.Call) tool.Result {
 		t.snapshot, t.transaction, t.membership, t.inTurn = turn.Snapshot, turn.Transaction, turn.Membership, true
 		t.secrets, t.answers = &turn.secrets, &turn.answers
 		t.wait = a.handlers.wait
-		turn.answers.begin(call.Name)
+		turn.answers.begin(call)
 		return t.run(call)
 	}
 	if concernsApplication(call) {
