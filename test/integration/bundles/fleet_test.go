@@ -330,7 +330,9 @@ func TestFleetFourEyes(t *testing.T) {
 	require.ErrorContains(t, w.admin.Create(w.ctx, w.set), "annotation orcon.tengu.io/requester must say who asks for it, and you are admin")
 	w.set.Annotations = map[string]string{bundle.RequesterKey: "admin"}
 	require.NoError(t, w.admin.Create(w.ctx, w.set))
-	w.becomes("WaitingForApproval")
+	controlplane.Eventually(t, func() bool { // one Approval is for the plans that wait when it is made
+		return strings.HasPrefix(w.becomes("WaitingForApproval"), "plans that wait for approval: 2. ")
+	}, soon)
 	github := w.members()["github"]
 	assert.Equal(t, "admin", github.Annotations[bundle.RequesterKey])
 	approve := "fleet approve fleet --yes -n " + w.namespace
