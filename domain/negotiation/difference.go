@@ -44,8 +44,11 @@ func (s settlement) releases() []relation.Decision {
 		decisions = append(decisions, relation.Release{Relation: r, Bags: s.shelves.without(r)})
 	}
 	for _, r := range s.succeeded {
-		if !r.Deleted.IsZero() {
+		switch {
+		case !r.Deleted.IsZero():
 			decisions = append(decisions, relation.Release{Relation: r})
+		case r.State.HeldReason == relation.ReasonDeclarationGone:
+			decisions = append(decisions, relation.Finish{Relation: r})
 		}
 	}
 	for _, r := range s.matching.refused {

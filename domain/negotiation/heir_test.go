@@ -88,3 +88,89 @@ func TestHeirThatTakesNothing(t *testing.T) {
 		})
 	}
 }
+
+// A person's Relation takes over from one that nothing declares any more, however old it is: the end that would have come
+// is told to nobody (TRUST.md A11).
+func TestHeirOfADeclaration(t *testing.T) {
+	for name, age := range map[string]time.Duration{"Younger": time.Minute, "Older": -time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			w, first := declaredTwice(t, age)
+			w.consumes("blog", "store:pg", "", application.KeyRetain, "1h")
+			w.settle(t)
+			second := w.only(t)
+			assert.Equal(t, "second", second.Name, "the object of the first is deleted")
+			assert.Equal(t, first.UID, second.UID)
+			assert.Equal(t, first.State.ID, second.State.ID)
+			assert.False(t, second.Held())
+			ready, _ := condition.Find(second.State.Conditions, condition.Ready)
+			assert.True(t, ready.True, "%v", second.State.Conditions)
+
+			w.later(t, 2*time.Hour)
+			assert.True(t, w.only(t).Alive())
+			for _, side := range w.sides {
+				assert.Nil(t, side.Teardown, "no end is owed")
+			}
+			w.consumes("blog", "store:pg", "db", application.KeyRetain, "1h")
+			w.settle(t)
+			assert.Equal(t, first.UID, w.only(t).UID, "one declaration more makes no other")
+		})
+	}
+}
+
+// A Relation takes nothing over from one that is declared, nor from one that is held for its place or has lost it meanwhile
+// (TRUST.md A11, SAFETY.md M6).
+func TestHeirOfADeclarationThatTakesNothing(t *testing.T) {
+	tests := map[string]struct {
+		why, reason string
+		change      func(t *testing.T, w *world)
+	}{
+		"Declared": {
+			why: "it is declared, however long", reason: relation.ReasonRelated,
+			change: func(t *testing.T, w *world) { w.later(t, 2*time.Hour) },
+		},
+		"Waits": {
+			why: "it waits for its place, and is declared", reason: relation.ReasonRelated,
+			change: func(t *testing.T, w *world) {
+				losesItsPlace(t, w)
+				w.consumes("blog", "store:pg!1", "other,db", application.KeyRetain, "1h")
+			},
+		},
+		"PlaceTaken": {why: "there is no place for it", reason: relation.ReasonLimit, change: losesItsPlace},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			w, first := declaredTwice(t, time.Minute)
+			test.change(t, w)
+			w.settle(t)
+			assert.True(t, w.relations[first.Name].Alive())
+			second := w.relations["second"]
+			assert.Zero(t, second.State.ID)
+			assert.Equal(t, test.reason, found(second.State.Conditions, condition.Ready).Reason, test.why)
+		})
+	}
+}
+
+// losesItsPlace has blog declare another relation in place of that with db, of which it may have one.
+func losesItsPlace(t *testing.T, w *world) {
+	w.external("other", "main:pg")
+	w.consumes("blog", "store:pg!1", "other", application.KeyRetain, "1h")
+	w.settle(t)
+}
+
+// declaredTwice returns a world in which blog declares its relation with db, and a person has made a Relation of the pair,
+// which is younger than the declared one by age.
+func declaredTwice(t *testing.T, age time.Duration) (w *world, first relation.Relation) {
+	w = newWorld()
+	w.consumes("blog", "store:pg", "db", application.KeyRetain, "1h")
+	w.external("db", "main:pg")
+	w.handling(application.Deployment, "blog", "blog-1")
+	w.settle(t)
+	first = w.only(t)
+	w.apply("second", here("blog", "store"), here("db", "main"), "pg", 0)
+	second := w.relations["second"]
+	second.Created = first.Created.Add(age)
+	w.relations["second"] = second
+	w.settle(t)
+	require.Equal(t, relation.ReasonRelated, found(w.relations["second"].State.Conditions, condition.Ready).Reason)
+	return w, first
+}

@@ -33,11 +33,10 @@ func admit(f *facts) (relations, []refusal) {
 			continue
 		}
 		switch o := misfit(f, &admitted, r); {
-		case o == nil:
-			admitted.add(r)
-		case o.Reason == relation.ReasonRelated && admitted.inherit(r):
-		default:
+		case o != nil:
 			refused = append(refused, refusal{r, *o})
+		case !admitted.inherit(r):
+			admitted.add(r)
 		}
 	}
 	return admitted, refused
@@ -63,8 +62,11 @@ func misfit(f *facts, known *relations, r relation.Relation) *relation.Obstacle 
 	if message := cmp.Or(f.disagreement(r), f.versionsDiffer(r)); message != "" {
 		return stuck(relation.ReasonNoMatch, message)
 	}
-	if first, related := known.first(r.Key); related {
+	switch first, related := known.first(r.Key); {
+	case related && !first.Bequeaths():
 		return stuck(relation.ReasonRelated, alreadyRelated(first))
+	case related && !first.Deleted.IsZero():
+		return nil // it has the place of the first, while one that is held may have lost it
 	}
 	if message := (limits{f, known}).full(r.Key); message != "" {
 		return stuck(relation.ReasonLimit, message)

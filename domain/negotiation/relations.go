@@ -94,14 +94,11 @@ func (l *relations) first(k relation.Key) (relation.Relation, bool) {
 	return relation.Relation{}, false
 }
 
-// inherit has a new Relation of a pair take over from the first, if that is being deleted and its end is not decided: no
-// handler learns of it (TRUST.md A11). It reports whether it does.
+// inherit has a new Relation of a pair take over from the first, if there is one: no handler learns of it (TRUST.md A11).
+// It reports whether it does.
 func (l *relations) inherit(heir relation.Relation) bool {
 	for _, i := range l.between[l.sides(heir.Key)] {
 		if first := l.all[i]; first.Key == heir.Key {
-			if first.Deleted.IsZero() || first.Ended() {
-				return false
-			}
 			l.all[i] = heir.Inherits(first)
 			l.heirs = append(l.heirs, i)
 			return true

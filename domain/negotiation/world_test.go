@@ -311,7 +311,7 @@ func (w *world) negotiate(t require.TestingT) ([]relation.Decision, time.Time) {
 			assert.False(t, released[d.Name], "what is let go is not written any more")
 		case relation.Finish:
 			before := w.relations[d.Name]
-			fresh := before.Alive()
+			fresh := before.Alive() && !w.succeeded(before.Relation)
 			assert.False(t, fresh && declares(s, d.Key), "what is declared is never ended (SAFETY.md L5): %s", d.Name)
 			assert.False(t, fresh && !before.Declared, "what a person made is ended by a person")
 			if fresh {
@@ -334,6 +334,13 @@ func (w *world) negotiate(t require.TestingT) ([]relation.Decision, time.Time) {
 		}
 	}
 	return decisions, wake
+}
+
+// succeeded reports whether another Relation has taken over, so that no end comes of a relation's deletion.
+func (w *world) succeeded(r relation.Relation) bool {
+	return slices.ContainsFunc(values(w.relations), func(other kept) bool {
+		return other.Name != r.Name && other.UID == r.UID && other.State.ID > 0 && other.Alive()
+	})
 }
 
 // checkForgotten proves that no unit is forgotten before its departure is over in every

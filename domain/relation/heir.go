@@ -1,7 +1,7 @@
 package relation
 
 // Current tells relations apart from those whose identity another one has taken over: of those that share one and have
-// an id, the one that is not being deleted and was created last is current (TRUST.md A11).
+// an id, the one that is neither being deleted nor held and was created last is current (TRUST.md A11).
 func Current(all []Relation) (is, succeeded []Relation) {
 	current := make(map[string]Relation, len(all))
 	for _, r := range all {
@@ -24,10 +24,19 @@ func (r Relation) succeeds(other Relation) bool {
 	if r.Deleted.IsZero() != other.Deleted.IsZero() {
 		return r.Deleted.IsZero()
 	}
+	if r.Held() != other.Held() {
+		return other.Held()
+	}
 	if d := r.Created.Compare(other.Created); d != 0 {
 		return d > 0
 	}
 	return r.Name > other.Name
+}
+
+// Bequeaths reports whether another Relation of the pair may take over: the object is being deleted or nothing declares
+// the relation any more, and its end is not decided (TRUST.md A11).
+func (r Relation) Bequeaths() bool {
+	return !r.Ended() && (!r.Deleted.IsZero() || r.State.HeldReason == ReasonDeclarationGone)
 }
 
 // Inherits returns the relation that an object becomes which takes over from a relation of the same pair: all that is

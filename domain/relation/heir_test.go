@@ -18,6 +18,8 @@ func TestCurrent(t *testing.T) {
 	deleted := first
 	deleted.Deleted = at
 	second := relation.Relation{Name: "second", UID: "a", Created: at.Add(time.Second), State: relation.State{ID: 1}}
+	held := second
+	held.State.HeldSince = at
 	refused := second
 	refused.State.ID = 0
 	other := relation.Relation{Name: "first", UID: "b", Created: at, State: relation.State{ID: 1}}
@@ -28,6 +30,7 @@ func TestCurrent(t *testing.T) {
 		"Alone":   {why: "there is one", all: []relation.Relation{deleted}, is: []relation.Relation{deleted}},
 		"Heir":    {why: "the first is being deleted", all: []relation.Relation{deleted, second}, is: []relation.Relation{second}, passed: []relation.Relation{deleted}},
 		"Both":    {why: "both are: the namespace is", all: []relation.Relation{first, second}, is: []relation.Relation{second}, passed: []relation.Relation{first}},
+		"Held":    {why: "nothing declares the younger one", all: []relation.Relation{first, held}, is: []relation.Relation{first}, passed: []relation.Relation{held}},
 		"Refused": {why: "it has taken over nothing", all: []relation.Relation{first, refused}, is: []relation.Relation{first, refused}},
 		"Others":  {why: "names are those of several namespaces", all: []relation.Relation{first, other}, is: []relation.Relation{first, other}},
 	}
@@ -45,6 +48,9 @@ func TestCurrent(t *testing.T) {
 			r.Created = at.Add(time.Duration(rapid.IntRange(0, 2).Draw(t, "age")) * time.Second)
 			if rapid.Bool().Draw(t, "deleted") {
 				r.Deleted = at
+			}
+			if rapid.Bool().Draw(t, "held") {
+				r.State.HeldSince = at
 			}
 			all = append(all, r)
 		}
