@@ -118,7 +118,7 @@ func TestHeirOfADeclaration(t *testing.T) {
 }
 
 // A Relation takes nothing over from one that is declared, nor from one that is held for its place or has lost it meanwhile
-// (TRUST.md A11, SAFETY.md M6).
+// (TRUST.md A11, RELATIONS.md M3).
 func TestHeirOfADeclarationThatTakesNothing(t *testing.T) {
 	tests := map[string]struct {
 		why, reason string
