@@ -5,6 +5,7 @@
 package relation
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,7 +93,7 @@ func describe(decision relation.Decision) string {
 	case relation.Update:
 		return fmt.Sprintf("record relation %d", d.State.ID)
 	case relation.Finish:
-		return fmt.Sprintf("end relation %d: %s", d.State.ID, d.State.EndReason)
+		return fmt.Sprintf("delete Relation %s of relation %d: %s", d.Name, d.State.ID, cmp.Or(d.State.EndReason, "another one goes on with it"))
 	case relation.Release:
 		return fmt.Sprintf("release relation %d", d.State.ID)
 	case relation.Deliver:
