@@ -4,7 +4,6 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -30,7 +29,7 @@ func documented(t *testing.T, c *controlplane.Cluster, level string, env ...stri
 		Root:     repository(t),
 		Programs: []string{controlplane.Binary(t, "orcon"), filepath.Join(c.Programs, "kubectl")},
 		Env:      append(env, "KUBECONFIG="+c.Kubeconfig),
-		Patience: 90 * time.Second,
+		Patience: patience,
 	}
 	for _, p := range pages {
 		if p.Level != level || !slices.ContainsFunc(p.Blocks, docs.Block.Runs) {
