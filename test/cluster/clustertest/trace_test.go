@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -99,11 +100,30 @@ func (tr traces) findProcesses(t *testing.T) []string {
 		for _, kind := range []string{"net", "mnt", "pid"} {
 			inside = inside || tr.namespaces[namespaceOf(pid, kind)]
 		}
-		if inside && !later || strings.Contains(string(command), tr.dir) && pid != os.Getpid() {
+		if inside && !later || names(string(command), tr.dir) && pid != os.Getpid() {
 			found = append(found, fmt.Sprintf("%d %q", pid, command))
 		}
 	}
 	return found
+}
+
+// names reports whether a text names a folder or something in it, and not another one whose name goes on: that of a cluster
+// ends with the number of a process.
+func names(text, dir string) bool {
+	return regexp.MustCompile(regexp.QuoteMeta(dir) + `([^\w.-]|$)`).MatchString(text)
+}
+
+func TestNames(t *testing.T) {
+	t.Parallel()
+	const dir = "/tmp/orcon-cluster-run-315"
+	for text, want := range map[string]bool{
+		"etcd\x00--data-dir=" + dir + "/etcd\x00": true, "janitor\x00" + dir + "\x00315": true, "down --dir " + dir: true,
+		"etcd\x00--data-dir=" + dir + "10/etcd\x00": false, dir + ".old": false, "etcd": false,
+	} {
+		if names(text, dir) != want {
+			t.Errorf("%q names %s: want %v", text, dir, want)
+		}
+	}
 }
 
 // findMounts looks into the mount namespace of the tests, where none may be
@@ -115,7 +135,7 @@ func (tr traces) findMounts(t *testing.T) []string {
 		t.Fatal(err)
 	}
 	return slices.DeleteFunc(strings.Split(string(data), "\n"), func(line string) bool {
-		return !strings.Contains(line, tr.dir) && !strings.Contains(line, tr.ids[0])
+		return !names(line, tr.dir) && !strings.Contains(line, tr.ids[0])
 	})
 }
 
