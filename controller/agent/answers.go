@@ -12,9 +12,9 @@ import (
 // answers records whether the controller has answered the tools of a handler. A shell takes a tool that fails for the
 // answer no.
 type answers struct {
-	// tool is the name of the tool that runs, call all that it was called with.
+	// tool is the name of the tool that runs; call identifies its name, arguments, variables and files.
 	tool, call string
-	// missing are the failures of calls without an answer, by call, until the same call has an answer.
+	// missing has why each call got no answer, until the same call gets one.
 	missing map[string]string
 	// follows is set once a tool has printed that the unit does not lead.
 	follows bool

@@ -93,7 +93,7 @@ func describe(decision relation.Decision) string {
 	case relation.Update:
 		return fmt.Sprintf("record relation %d", d.State.ID)
 	case relation.Finish:
-		return fmt.Sprintf("delete Relation %s of relation %d: %s", d.Name, d.State.ID, cmp.Or(d.State.EndReason, "another one goes on with it"))
+		return fmt.Sprintf("delete Relation %s, id %d: %s", d.Name, d.State.ID, cmp.Or(d.State.EndReason, "another one goes on with it"))
 	case relation.Release:
 		return fmt.Sprintf("release relation %d", d.State.ID)
 	case relation.Deliver:

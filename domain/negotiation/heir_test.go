@@ -89,8 +89,8 @@ func TestHeirThatTakesNothing(t *testing.T) {
 	}
 }
 
-// A person's Relation takes over from one that nothing declares any more, however old it is: the end that would have come
-// is told to nobody (TRUST.md A11).
+// A person's Relation takes over from one that nothing declares any more, whichever of the two is older. No end is owed for
+// that (TRUST.md A11).
 func TestHeirOfADeclaration(t *testing.T) {
 	for name, age := range map[string]time.Duration{"Younger": time.Minute, "Older": -time.Minute} {
 		t.Run(name, func(t *testing.T) {
@@ -117,8 +117,8 @@ func TestHeirOfADeclaration(t *testing.T) {
 	}
 }
 
-// A Relation takes nothing over from one that is declared, nor from one that is held for its place or has lost it meanwhile
-// (TRUST.md A11, RELATIONS.md M3).
+// A Relation takes nothing over from a declared one, also while that waits for a place, nor if the place of the held one is
+// taken (TRUST.md A11, RELATIONS.md M3).
 func TestHeirOfADeclarationThatTakesNothing(t *testing.T) {
 	tests := map[string]struct {
 		why, reason string
@@ -150,7 +150,7 @@ func TestHeirOfADeclarationThatTakesNothing(t *testing.T) {
 	}
 }
 
-// losesItsPlace has blog declare another relation in place of that with db, of which it may have one.
+// losesItsPlace has blog, which then may have one relation, declare that with other instead of db.
 func losesItsPlace(t *testing.T, w *world) {
 	w.external("other", "main:pg")
 	w.consumes("blog", "store:pg!1", "other", application.KeyRetain, "1h")

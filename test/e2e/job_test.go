@@ -278,17 +278,10 @@ func (w *world) field(object, path string) string {
 	return value
 }
 
-// phase waits until a JobRun has a phase, and on while its program prints.
+// phase waits until a JobRun has a phase.
 func (w *world) phase(name, phase string) {
 	w.t.Helper()
-	printed := func() string {
-		out, err := w.try("logs", "-l", "job.orcon.tengu.io/run="+name, "-c", "template", "--tail=5", "--request-timeout=10s")
-		if err != nil {
-			return "" // its node may be cut off
-		}
-		return "\n" + out
-	}
-	w.eventuallyWhile(printed, func() string {
+	w.eventually(func() string {
 		if now := w.field("jobrun/"+name, "{.status.phase}"); now != phase {
 			return "it is " + now + " and not " + phase + ": " + w.field("jobrun/"+name, "{.status.conditions[*].message}")
 		}

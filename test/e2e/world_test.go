@@ -134,25 +134,14 @@ func (w *world) apply(manifest string) string {
 // looks the less often the longer it waits: how long it was is right to a fifth.
 func (w *world) eventually(check func() string) {
 	w.t.Helper()
-	w.eventuallyWhile(func() string { return "" }, check)
-}
-
-// eventuallyWhile is eventually for work that may take long on a loaded machine: it waits on while progress, which is asked
-// when the time is over, returns something new.
-func (w *world) eventuallyWhile(progress, check func() string) {
-	w.t.Helper()
-	for begin, last := time.Now(), ""; ; {
+	for begin := time.Now(); ; {
 		missing := check()
 		if missing == "" {
 			return
 		}
 		waited := time.Since(begin)
 		if waited > patience {
-			now := progress()
-			if now == last {
-				require.FailNow(w.t, "waited in vain", missing+now)
-			}
-			begin, last = time.Now(), now
+			require.FailNow(w.t, "waited in vain", missing)
 		}
 		<-time.After(min(max(waited/5, 250*time.Millisecond), 2*time.Second))
 	}

@@ -31,8 +31,8 @@ func TestHeirTakesOver(t *testing.T) {
 	})
 }
 
-// inherits has a second Relation take over from the first, which is made by hand unless web declares one with a provider, when
-// the first goes.
+// inherits relates web and pg, calls goes, which has that relation go, and proves that a second Relation of the pair takes
+// over. The relation is made by hand unless declared names the provider with which web declares it.
 func (w *controllerWorld) inherits(declared string, goes func(web client.Object, first *v1alpha1.Relation)) {
 	t, c := w.t, w.controller(-1)
 	consumes := map[string]string{application.KeyConsumes: "store:pg", application.KeyHandlers: "/handlers", application.KeyRetain: "0s"}

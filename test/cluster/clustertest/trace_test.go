@@ -107,8 +107,8 @@ func (tr traces) findProcesses(t *testing.T) []string {
 	return found
 }
 
-// names reports whether a text names a folder or something in it, and not another one whose name goes on: that of a cluster
-// ends with the number of a process.
+// names reports whether a text names a folder or a file in it. A folder with a longer name is another one: clusters are
+// named after processes, and run-315 is not run-31510.
 func names(text, dir string) bool {
 	return regexp.MustCompile(regexp.QuoteMeta(dir) + `([^\w.-]|$)`).MatchString(text)
 }
