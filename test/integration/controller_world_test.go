@@ -72,6 +72,8 @@ type controllerWorld struct {
 	ahead *atomic.Int64
 	// streamAge is the greatest age of the controllers' streams; 0 for the default.
 	streamAge time.Duration
+	// between is how controllers reach the API server; nil for a direct connection.
+	between *apiLink
 }
 
 // now is the controllers' clock.
@@ -188,6 +190,9 @@ func (w *controllerWorld) consumer(name string, annotations map[string]string) *
 func (w *controllerWorld) asController() *rest.Config {
 	cfg := w.cluster.Config(w.t)
 	cfg.Impersonate = rest.ImpersonationConfig{UserName: controllerUser}
+	if w.between != nil {
+		w.between.carry(cfg)
+	}
 	return cfg
 }
 

@@ -41,6 +41,7 @@ func shortPeriods() certificate.Periods {
 // admission fails, and nobody who trusts a bundle that is as late as it may be
 // meets a certificate that it does not know. INJECTION.md I10.
 func TestRotationUnderAdmission(t *testing.T) {
+	t.Parallel()
 	w := newCertificateWorld(t)
 	replicas := w.replicas()
 	w.webhook(replicas)
@@ -129,6 +130,7 @@ func TestAuthorityIsRevoked(t *testing.T) {
 
 // The end of a namespace keeps nobody waiting.
 func TestNamespaceThatEnds(t *testing.T) {
+	t.Parallel()
 	w := newCertificateWorld(t)
 	ending := w.namespace("ending", true)
 	w.rotator(w.ctx, w.as("controller"))
