@@ -118,8 +118,9 @@ func TestControllerKeepsRelationsMadeByHand(t *testing.T) {
 	assert.Contains(t, made.Finalizers, v1alpha1.Finalizer)
 	assert.NotZero(t, made.State.ID)
 
+	before := client.MergeFrom(made.DeepCopy())
 	made.Spec.Provider.Application = "another"
-	err := w.admin.Update(w.ctx, &made)
+	err := w.admin.Patch(w.ctx, &made, before)
 	require.True(t, apierrors.IsInvalid(err), "SAFETY.md C3: %v", err)
 	assert.ErrorContains(t, err, "delete it and make another")
 	astray := w.manual("sleep", "db-endpoint")

@@ -19,6 +19,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/certificate"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/certificate/revocation"
+	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
 
 // rotations is how many times the authority is replaced in the long test: the second time,
@@ -131,7 +132,7 @@ func TestAuthorityIsRevoked(t *testing.T) {
 // The end of a namespace keeps nobody waiting.
 func TestNamespaceThatEnds(t *testing.T) {
 	t.Parallel()
-	w := newCertificateWorld(t)
+	w := newCertificateWorldIn(t, controlplane.Start(t))
 	ending := w.namespace("ending", true)
 	w.rotator(w.ctx, w.as("controller"))
 	w.eventually("published", func() error { return w.hasTrust(ending) })

@@ -32,7 +32,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
 
-// certificateWorld is a corner of the shared cluster with Orcon's namespace,
+// certificateWorld is a corner of a cluster with Orcon's namespace,
 // two that opted in, and one in which admission is asked.
 type certificateWorld struct {
 	t      testing.TB
@@ -46,7 +46,12 @@ type certificateWorld struct {
 
 func newCertificateWorld(t testing.TB) *certificateWorld {
 	t.Helper()
-	cluster := controlplane.Shared(t)
+	return newCertificateWorldIn(t, controlplane.Shared(t))
+}
+
+// newCertificateWorldIn makes a world in a cluster. A rotator publishes to all namespaces of its cluster that have opted in.
+func newCertificateWorldIn(t testing.TB, cluster *controlplane.Cluster) *certificateWorld {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	w := &certificateWorld{
 		t: t, ctx: ctx, group: &sync.WaitGroup{},

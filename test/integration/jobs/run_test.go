@@ -54,9 +54,8 @@ until [ -e "$OUT/grow" ]; do sleep 0.05; done; head -c 2000000 /dev/urandom > "$
 	w.reaches("one", "Stalled StateTooLarge: its process has ended (exit code 0), and its state is too large, and kept as an orphan")
 	assert.Len(t, w.workspace().State.Orphans, 1)
 	for _, size := range []string{"1023Ki", "513Mi", "0"} {
-		o := w.workspace()
-		o.Spec.State.MaxSize = size
-		assert.ErrorContains(t, w.client.Update(t.Context(), o), `spec.state.maxSize: Invalid value: "`+size+`": use 1Mi to 512Mi`)
+		err := w.edit(func(o *v1alpha1.JobWorkspace) { o.Spec.State.MaxSize = size })
+		assert.ErrorContains(t, err, `spec.state.maxSize: Invalid value: "`+size+`": use 1Mi to 512Mi`)
 	}
 }
 
@@ -68,8 +67,9 @@ func TestStop(t *testing.T) {
 	w.reaches("one", "Reconciling Running")
 	controlplane.Eventually(t, func() bool { return w.out("one") != "" }, limit, "the program runs")
 	o := w.get("one")
+	before := client.MergeFrom(o.DeepCopy())
 	o.Spec.Cancel = v1alpha1.CancelRequested
-	require.NoError(t, w.client.Update(t.Context(), o))
+	require.NoError(t, w.client.Patch(t.Context(), o, before))
 	w.reaches("one", "Stalled Cancelled: its process has ended (exit code 0); its state is committed")
 	w.run("two", func(o *v1alpha1.JobRun) { o.Spec.Timeout = &metav1.Duration{Duration: 2 * time.Second} })
 	w.reaches("two", "Stalled TimedOut: its process has ended (exit code 0); its state is committed")

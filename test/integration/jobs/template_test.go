@@ -46,10 +46,10 @@ func TestBuiltTemplate(t *testing.T) {
 	commit("second")
 	versions = append(versions, w.version(versions[0]))
 
-	o := w.workspace()
-	o.Spec.Template, o.Spec.Version = "web", versions[0]
-	o.Spec.Parameters = &runtime.RawExtension{Raw: []byte(`{"host": "a.example"}`)}
-	require.NoError(t, w.client.Update(t.Context(), o))
+	require.NoError(t, w.edit(func(o *v1alpha1.JobWorkspace) {
+		o.Spec.Template, o.Spec.Version = "web", versions[0]
+		o.Spec.Parameters = &runtime.RawExtension{Raw: []byte(`{"host": "a.example"}`)}
+	}))
 	w.run("one")
 	w.reaches("one", "Ready Succeeded: it succeeded; its state is unchanged")
 	assert.JSONEq(t, `{"host": "a.example", "region": "eu", "size": 2}`, w.out("one"))
@@ -69,9 +69,7 @@ func TestBuiltTemplate(t *testing.T) {
 			return strings.Contains(remove(version), "JobTemplateVersion "+version+" is used by "+user+": have them use another version, or delete them")
 		}, limit, "it is used")
 	}
-	o = w.workspace()
-	o.Spec.Version = ""
-	require.NoError(t, w.client.Update(t.Context(), o))
+	require.NoError(t, w.edit(func(o *v1alpha1.JobWorkspace) { o.Spec.Version = "" }))
 	controlplane.Eventually(t, func() bool { return strings.Contains(remove(versions[0]), "deleted") }, limit, "nothing uses it")
 	out, _ := w.cluster.Try("-n", w.namespace, "patch", "jobtemplateversion", versions[0], "--type=merge", "-p", `{"spec":{"contract":null}}`)
 	assert.Contains(t, out, "a JobTemplateVersion never changes")
@@ -123,10 +121,10 @@ func TestAdHocTemplate(t *testing.T) {
 	require.NoError(t, w.client.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: w.version("")}, &version))
 	assert.Equal(t, image, version.Spec.Image)
 	assert.Equal(t, []string{digest, digest}, []string{version.Spec.Content, version.Spec.Origin.Content})
-	o := w.workspace()
-	o.Spec.Template, o.Spec.DeletionPolicy = "web", v1alpha1.DeletionPolicyDestroy
-	o.Spec.Parameters = &runtime.RawExtension{Raw: []byte(`{"host": "a.example"}`)}
-	require.NoError(t, w.client.Update(t.Context(), o))
+	require.NoError(t, w.edit(func(o *v1alpha1.JobWorkspace) {
+		o.Spec.Template, o.Spec.DeletionPolicy = "web", v1alpha1.DeletionPolicyDestroy
+		o.Spec.Parameters = &runtime.RawExtension{Raw: []byte(`{"host": "a.example"}`)}
+	}))
 	w.run("one")
 	w.reaches("one", "Ready Succeeded: it succeeded; its state is committed")
 	assert.Equal(t, digest, w.get("one").State.Input.Content)

@@ -215,6 +215,15 @@ func (w *world) workspace() *v1alpha1.JobWorkspace {
 	return o
 }
 
+// edit changes the Workspace by a patch, which does not fail when the controller has written it meanwhile.
+func (w *world) edit(change func(*v1alpha1.JobWorkspace)) error {
+	w.t.Helper()
+	o := w.workspace()
+	before := client.MergeFrom(o.DeepCopy())
+	change(o)
+	return w.client.Patch(w.t.Context(), o, before)
+}
+
 // shown returns the condition that is true, as "type reason: message".
 func shown(all []metav1.Condition) string {
 	for _, kind := range []string{"Stalled", "Reconciling", "Ready"} {
