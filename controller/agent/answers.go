@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,17 +13,19 @@ import (
 // answers records whether the controller has answered the tools of a handler. A shell takes a tool that fails for the
 // answer no.
 type answers struct {
-	// tool is the name of the tool that runs; call identifies its name, arguments, variables and files.
-	tool, call string
+	// tool is the name of the tool that runs; call is a digest of its name, arguments, variables and files, which may be large
+	// and secret.
+	tool string
+	call [sha256.Size]byte
 	// missing has why each call got no answer, until the same call gets one.
-	missing map[string]string
+	missing map[[sha256.Size]byte]string
 	// follows is set once a tool has printed that the unit does not lead.
 	follows bool
 }
 
 // begin starts a call of a tool.
 func (a *answers) begin(call tool.Call) {
-	a.tool, a.call = call.Name, fmt.Sprintf("%q", call)
+	a.tool, a.call = call.Name, sha256.Sum256(fmt.Appendf(nil, "%q", call))
 	delete(a.missing, a.call)
 }
 
@@ -33,7 +36,7 @@ func (a *answers) note(err error) error {
 		return err
 	}
 	if a.missing == nil {
-		a.missing = map[string]string{}
+		a.missing = map[[sha256.Size]byte]string{}
 	}
 	a.missing[a.call] = a.tool + " got no answer: " + err.Error()
 	return err
@@ -41,10 +44,10 @@ func (a *answers) note(err error) error {
 
 // failure returns why the handler cannot have decided rightly; empty if no answer is missing.
 func (a *answers) failure() string {
-	for _, call := range slices.Sorted(maps.Keys(a.missing)) {
-		return a.missing[call]
+	if len(a.missing) == 0 {
+		return ""
 	}
-	return ""
+	return slices.Min(slices.Collect(maps.Values(a.missing)))
 }
 
 // under returns the snapshot by which the handler has handled its event: that of a leader only if no tool has printed

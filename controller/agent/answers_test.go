@@ -1,7 +1,10 @@
 package agent
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -152,4 +155,66 @@ func TestHandlersAfterAnOutage(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A tool that its handler ended while another one ran is not carried out, and answers nobody: the event comes again.
+func TestToolThatEndsWhileItWaits(t *testing.T) {
+	s := newStage(t)
+	s.leader(&wire.LeadResponse{Leads: true, LeftMs: 60_000, Term: 1})
+	first := s.next()
+	turn, err := s.agent.handlers.at(first.Context)
+	require.NoError(t, err)
+	turn.tools.Lock() // another tool of the handler runs
+	ctx, end := context.WithCancel(t.Context())
+	over := make(chan tool.Result)
+	go func() { over <- s.agent.runTool(ctx, tool.Call{Name: "is-leader", Env: first.Env}) }()
+	end()
+	turn.tools.Unlock()
+	assert.NotZero(t, (<-over).ExitCode)
+	s.done(first, "")
+	s.again()
+	assert.Equal(t, first.Hook, s.next().Hook)
+}
+
+// However large calls are that got no answer, little of them is kept, and nothing that may be secret (TRUST.md U2).
+func TestAnswersAreSmall(t *testing.T) {
+	s := newStage(t)
+	first := s.next()
+	s.controller.err = assert.AnError
+	for _, n := range []string{"1", "2"} {
+		s.agent.runTool(t.Context(), tool.Call{Name: "secret-add", Args: []string{"password=" + n + strings.Repeat("é", 15000)}, Env: first.Env})
+	}
+	turn, err := s.agent.handlers.at(first.Context)
+	require.NoError(t, err)
+	require.Len(t, turn.answers.missing, 2)
+	assert.Less(t, len(fmt.Sprint(turn.answers)), 2000)
+	assert.NotContains(t, fmt.Sprint(turn.answers), "password")
+}
+
+// An answer for which snapshots still ask after a while is sent again: it may have been stored in a Relation from which another
+// one was taking over (SAFETY.md E15).
+func TestAnswerIsSentAgain(t *testing.T) {
+	s := newStage(t)
+	for range 4 {
+		s.done(s.next(), "")
+	}
+	gone := func(revision uint64) *wire.Snapshot {
+		snapshot := heardAt(revision)
+		r := snapshot.GetRelations()[0]
+		r.Departed = []*wire.DepartedUnit{{Number: 0, Reason: "replaced", Owed: []int64{2}}}
+		r.Units = nil
+		return snapshot
+	}
+	hear(s.agent, gone(2))
+	s.done(s.next(), "")
+	s.nothing()
+	hear(s.agent, gone(3))
+	s.nothing()
+	require.Len(t, s.controller.left, 1, "the controller may not have noted it yet")
+	for said := range s.agent.handlers.era.left {
+		s.agent.handlers.era.left[said] = time.Now().Add(-answerAgain)
+	}
+	hear(s.agent, gone(4))
+	s.nothing()
+	assert.Len(t, s.controller.left, 2)
 }

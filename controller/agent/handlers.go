@@ -50,9 +50,13 @@ type era struct {
 	number int
 	// begins is set until the speech has the first snapshot of the era.
 	begins atomic.Bool
-	// left are the answers that were sent, as long as the controller waits for them.
-	left map[string]bool
+	// left has when each answer was sent, as long as the controller waits for it.
+	left map[string]time.Time
 }
+
+// answerAgain is how long after an answer a snapshot that still asks for it gets it again: it may have been stored in a
+// Relation from which another one was taking over.
+const answerAgain = 30 * time.Second
 
 // candidacy is how often a unit that does not lead asks to, at most, while much
 // happens. Speech asks by itself when nothing does.
@@ -92,7 +96,7 @@ func NewHandlers(speech *Speech, settings Settings, disk Disk) *Handlers {
 		speech: speech, namespace: settings.Namespace, batch: settings.Batch,
 		told: recollection{file: disk.Told, spool: disk.Spool}, rung: make(chan struct{}, 1),
 	}
-	h.era.left = map[string]bool{}
+	h.era.left = map[string]time.Time{}
 	if err := h.told.recall(); err != nil {
 		glog.Errorf("%v; every event is sent again", err)
 	}
@@ -202,7 +206,7 @@ func (h *Handlers) leave(ctx context.Context) error {
 			return fmt.Errorf("cannot report which ends were handled in relation %s: %w", l.relation, err)
 		}
 		h.mu.Lock()
-		h.era.left[said] = true
+		h.era.left[said] = time.Now()
 		h.mu.Unlock()
 	}
 	return nil
@@ -222,8 +226,8 @@ func (h *Handlers) leavings(snapshot conversation.Snapshot) map[string]leaving {
 	for uid, answers := range h.told.Answers(snapshot) {
 		all[fmt.Sprint(uid, answers)] = leaving{relation: uid, departures: answers}
 	}
-	maps.DeleteFunc(h.era.left, func(said string, _ bool) bool { _, owed := all[said]; return !owed })
-	maps.DeleteFunc(all, func(said string, _ leaving) bool { return h.era.left[said] })
+	maps.DeleteFunc(h.era.left, func(said string, _ time.Time) bool { _, owed := all[said]; return !owed })
+	maps.DeleteFunc(all, func(said string, _ leaving) bool { return time.Since(h.era.left[said]) < answerAgain })
 	return all
 }
 
@@ -237,7 +241,7 @@ func (h *Handlers) drop(restored *conversation.Snapshot) {
 		return
 	}
 	h.told.set(h.told.Reset(*restored))
-	h.reported, h.era.left = nil, map[string]bool{}
+	h.reported, h.era.left = nil, map[string]time.Time{}
 	h.era.number++
 	h.era.begins.Store(true)
 	if err := h.told.save(); err != nil {

@@ -59,6 +59,9 @@ func (a *Agent) runTool(ctx context.Context, call tool.Call) tool.Result {
 		t.secrets, t.answers = &turn.secrets, &turn.answers
 		t.wait = a.handlers.wait
 		turn.answers.begin(call)
+		if err := ctx.Err(); err != nil { // the tool was ended while another one ran
+			return tool.Failed(t.answers.note(err))
+		}
 		return t.run(call)
 	}
 	if concernsApplication(call) {

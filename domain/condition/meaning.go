@@ -95,7 +95,7 @@ func waiting() []Meaning {
 		{Ready, "NoApplication", "no application has the name", "create it, or correct the name"},
 		{Ready, "NoMatchingEndpoint", "no endpoints agree in interface, version and role", "correct one of the declarations in the message"},
 		{Ready, "Ambiguous", "several endpoints fit", "write one of the entries in the message"},
-		{Ready, "AlreadyRelated", "another Relation joins the same pair", "delete one of the two"},
+		{Ready, "AlreadyRelated", "another Relation joins the same pair", "delete one of the two, or wait, as the message says"},
 		{Ready, "NoOffer", "the other namespace offers no such application to this one", "request an Offer there"},
 		{Ready, "Suspended", "no Offer covers the Relation any more", "restore the Offer, or end the relation"},
 		{Ready, "NamespaceReplaced", "one of the two namespaces was deleted and made again, and gets nothing from earlier relations",

@@ -79,7 +79,7 @@ func good() []Event {
 // wrongRelations returns the Warnings on Relations, and on the applications that they join.
 func wrongRelations() []Event {
 	return []Event{
-		{"AlreadyRelated", false, []string{Relation}, "Another Relation already joins the same two endpoints.", "Delete this one."},
+		{"AlreadyRelated", false, []string{Relation}, "Another Relation already joins the same two endpoints.", "As the message says."},
 		{"DataMissing", false, []string{Workload, Pod, Relation}, "The other side has not given all the data that the interface requires.",
 			"Read the message: it names the keys and who must set them."},
 		{"DoesNotFit", false, []string{Workload, Pod, Relation}, "Data does not fit the schema of the interface.",

@@ -243,7 +243,7 @@ func (s standings) heldOf(a application.Application) []condition.Condition {
 			}
 			text := fmt.Sprintf("the relation of %s with %s is held", e.Name, r.Provider.Written(s.Namespace))
 			if r.State.HeldReason != relation.ReasonLimit {
-				text += fmt.Sprintf(" until %s, because nothing declares it any more", heldUntil(r).UTC().Format(time.RFC3339))
+				text += fmt.Sprintf(" until %s, because nothing declares it any more", relation.HeldUntil(r.State).UTC().Format(time.RFC3339))
 			}
 			if _, wrong := (waits{s.facts, s.relations, s.obstacles}).blocked(a, e); wrong != "" {
 				text += ": " + wrong

@@ -133,9 +133,9 @@ func (l *living) hold(i int, r relation.Relation) (after relation.Relation, wake
 		r.State.Retain = l.retention(r.Key)
 	case !r.Held() || r.State.HeldReason == relation.ReasonLimit:
 		r.State.HeldSince, r.State.HeldReason = l.Now, relation.ReasonDeclarationGone
-		return r, heldUntil(r)
-	case l.Now.Before(heldUntil(r)):
-		return r, heldUntil(r)
+		return r, relation.HeldUntil(r.State)
+	case l.Now.Before(relation.HeldUntil(r.State)):
+		return r, relation.HeldUntil(r.State)
 	case !l.manyEnd:
 		r.State.EndReason, r.State.EndedSince = relation.ReasonDeclarationGone, l.Now
 	}
@@ -151,15 +151,12 @@ func tooManyEnd(now time.Time, all relations) bool {
 			continue
 		}
 		living++
-		if r.Declared && !all.declared[i] && r.Held() && !now.Add(atOnce).Before(heldUntil(r)) {
+		if r.Declared && !all.declared[i] && r.Held() && !now.Add(atOnce).Before(relation.HeldUntil(r.State)) {
 			ends++
 		}
 	}
 	return ends > mostEnds && ends*endsPart > living
 }
-
-// heldUntil returns when a relation ends that nothing declares any more.
-func heldUntil(r relation.Relation) time.Time { return r.State.HeldSince.Add(r.State.Retain) }
 
 // held returns why the relation at a place is held, and what comes of it.
 func (l *lives) held(now time.Time, namespace string, i int, r relation.Relation) []condition.Condition {
@@ -168,12 +165,12 @@ func (l *lives) held(now time.Time, namespace string, i int, r relation.Relation
 	}
 	reason, message := relation.ReasonDeclarationGone,
 		fmt.Sprintf("nothing declares the relation any more: declare it again, or it ends at %s; "+
-			"to end it now: kubectl -n %s delete relation %s", heldUntil(r).UTC().Format(time.RFC3339), namespace, r.Name)
+			"to end it now: kubectl -n %s delete relation %s", relation.HeldUntil(r.State).UTC().Format(time.RFC3339), namespace, r.Name)
 	switch {
 	case r.State.HeldReason == relation.ReasonLimit:
 		reason = relation.ReasonLimit
 		message = "the relation is declared again, but " + l.full[i]
-	case l.manyEnd && !now.Before(heldUntil(r)):
+	case l.manyEnd && !now.Before(relation.HeldUntil(r.State)):
 		reason = relation.ReasonConfirm
 		message = fmt.Sprintf("nothing declares the relation any more and its time is over, but too many relations of this namespace "+
 			"would end at once: "+

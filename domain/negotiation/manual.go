@@ -3,6 +3,7 @@ package negotiation
 import (
 	"cmp"
 	"fmt"
+	"time"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
@@ -48,30 +49,43 @@ func misfit(f *facts, known *relations, r relation.Relation) *relation.Obstacle 
 	stuck := func(reason, message string) *relation.Obstacle {
 		return &relation.Obstacle{Reason: reason, Message: message, Stuck: true}
 	}
-	switch {
-	case !r.Deleted.IsZero():
+	if !r.Deleted.IsZero() {
 		return stuck(relation.ReasonEnding, "the Relation is being deleted")
-	case f.OptedOut:
-		return stuck(relation.ReasonOptedOut, notOptedIn(f.Namespace))
+	}
+	first, related := known.first(r.Key)
+	heir := related && first.Bequeaths(f.Now) && sameTerms(first, r)
+	var lacking *relation.Obstacle // what may come and go
+	if f.OptedOut {
+		lacking = stuck(relation.ReasonOptedOut, notOptedIn(f.Namespace))
 	}
 	for _, e := range r.Ends() {
-		if o := f.absent(e); o != nil {
-			return o
+		lacking = cmp.Or(lacking, f.absent(e))
+	}
+	switch {
+	case lacking != nil && !heir: // an existing relation outlives that
+		return lacking
+	case lacking == nil:
+		if message := cmp.Or(f.disagreement(r), f.versionsDiffer(r)); message != "" {
+			return stuck(relation.ReasonNoMatch, message)
 		}
 	}
-	if message := cmp.Or(f.disagreement(r), f.versionsDiffer(r)); message != "" {
-		return stuck(relation.ReasonNoMatch, message)
-	}
-	switch first, related := known.first(r.Key); {
-	case related && !first.Bequeaths():
-		return stuck(relation.ReasonRelated, alreadyRelated(first))
-	case related && !first.Deleted.IsZero():
+	switch {
+	case related && !heir:
+		return stuck(relation.ReasonRelated, follows(f.Now, first, r))
+	case heir && !first.Deleted.IsZero():
 		return nil // it has the place of the first, while one that is held may have lost it
 	}
 	if message := (limits{f, known}).full(r.Key); message != "" {
 		return stuck(relation.ReasonLimit, message)
 	}
 	return nil
+}
+
+// sameTerms reports whether what was said by one relation is data of the other: they have one interface, and versions that
+// do not differ.
+func sameTerms(a, b relation.Relation) bool {
+	_, common := commonVersion(a.Version, b.Version)
+	return a.Interface == b.Interface && common
 }
 
 // disagreement returns why the ends of a manual relation, whose applications exist, do
@@ -153,12 +167,29 @@ func lacks(e end, name string) string {
 }
 
 func alreadyRelated(first relation.Relation) string {
-	return fmt.Sprintf("Relation %s already relates %s and %s: delete this one", first.Name, first.Requirer, first.Provider)
+	return taken(first) + ": delete this one"
 }
 
-// state returns the state of a refused relation.
-func (f refusal) state() relation.State {
-	is := f.State
+func taken(first relation.Relation) string {
+	return fmt.Sprintf("Relation %s already relates %s and %s", first.Name, first.Requirer, first.Provider)
+}
+
+// follows returns what becomes of a relation whose pair another one has.
+func follows(now time.Time, first, r relation.Relation) string {
+	undeclared := first.State.HeldReason == relation.ReasonDeclarationGone
+	switch {
+	case first.Ended(), first.Bequeaths(now), undeclared && !sameTerms(first, r):
+		return taken(first) + ": this one begins when that has ended"
+	case undeclared:
+		return taken(first) + ", and nothing declares that any more: this one goes on in its place at " +
+			relation.HeldUntil(first.State).UTC().Format(time.RFC3339)
+	default:
+		return alreadyRelated(first)
+	}
+}
+
+// state returns the state of a refused relation, which has nothing else of its own.
+func (f refusal) state() (is relation.State) {
 	is.Status, is.Conditions = relation.Joining, condition.Waiting(f.Reason, f.Message)
 	if f.Stuck {
 		is.Status, is.Conditions = relation.Failed, condition.Stuck(f.Reason, f.Message)

@@ -21,7 +21,8 @@ func here(application, endpoint string) relation.End {
 // apply creates a Relation object as kubectl does.
 func (w *world) apply(name string, requirer, provider relation.End, iface string, version int) {
 	w.relations[name] = kept{relation.Relation{
-		Key: relation.Key{Requirer: requirer, Provider: provider}, Name: name, UID: w.uid(), Interface: iface, Version: version, Created: w.now,
+		Key: relation.Key{Requirer: requirer, Provider: provider}, Name: name, UID: w.uid(), Object: "object-" + w.uid(),
+		Interface: iface, Version: version, Created: w.now,
 	}, false}
 }
 

@@ -135,7 +135,7 @@ func (w *world) final() any {
 	relations := map[string]relation.Relation{}
 	for _, r := range w.relations {
 		names[r.UID] = r.Name
-		r.UID, r.State.ID = "", 0
+		r.UID, r.Object, r.State.ID = "", "", 0
 		relations[r.Name] = r.Relation
 	}
 	records := map[string]relation.ApplicationState{}

@@ -147,12 +147,16 @@ func (w *world) writes(decision relation.Decision) []func() {
 	case relation.Count:
 		return []func(){func() { w.lastRelation = d.LastRelation }}
 	case relation.Update:
-		return []func(){func() { w.update(d.Relation) }}
+		return w.update(d.Relation)
 	case relation.Finish:
-		return []func(){func() { w.remove(d.Name, d.UID) }}
+		return []func(){func() {
+			if r := w.relations[d.Name]; r.Object == d.Object {
+				w.remove(d.Name, r.UID)
+			}
+		}}
 	case relation.Release:
 		return []func(){func() { w.withdraw(d.Bags) }, func() {
-			if r, ok := w.relations[d.Name]; ok && r.UID == d.UID && !r.Deleted.IsZero() {
+			if r, ok := w.relations[d.Name]; ok && r.Object == d.Object && !r.Deleted.IsZero() {
 				delete(w.relations, d.Name)
 			}
 		}}
@@ -211,58 +215,6 @@ func (w *world) remember(d relation.Remember) []func() {
 			r.State, r.Seen, r.Copied = stored(d.State), true, d.Copied
 			w.records[d.Name] = r
 		})
-}
-
-// relate creates a relation's object, with its id and without the rest of its state. An id that is not
-// counted is refused.
-func (w *world) relate(p relation.Pair, uid string, declared bool, id int) {
-	if _, there := w.relations[p.Name()]; there || id > w.lastRelation {
-		return
-	}
-	w.uids++ // the next seed is another
-	if id != 0 && w.owners[id] == "" {
-		w.owners[id] = uid
-	}
-	w.relations[p.Name()] = kept{relation.Relation{
-		Key: p.Key, Name: p.Name(), UID: uid, Interface: p.Interface, Version: p.Version, Declared: declared, Created: w.now,
-		State: relation.State{ID: id},
-	}, declared}
-}
-
-func (w *world) setState(name string, s relation.State) {
-	r, there := w.relations[name]
-	if !there {
-		return
-	}
-	r.State = stored(s)
-	w.relations[name] = r
-	if s.ID != 0 && w.owners[s.ID] == "" {
-		w.owners[s.ID] = r.UID
-	}
-}
-
-func (w *world) update(d relation.Relation) {
-	r, there := w.relations[d.Name]
-	if !there || r.UID != d.UID && r.State.ID > 0 || d.State.ID > w.lastRelation {
-		return
-	}
-	r.UID = d.UID
-	r.finalizer = r.finalizer || r.Deleted.IsZero()
-	w.relations[d.Name] = r
-	w.setState(d.Name, d.State)
-}
-
-// remove asks for a relation's deletion: one without our finalizer is gone.
-func (w *world) remove(name, uid string) {
-	r, there := w.relations[name]
-	switch {
-	case !there || r.UID != uid:
-	case !r.finalizer:
-		delete(w.relations, name)
-	case r.Deleted.IsZero():
-		r.Deleted = w.now
-		w.relations[name] = r
-	}
 }
 
 // run carries decisions out, killed after so many writes.

@@ -1,5 +1,7 @@
 package relation
 
+import "time"
+
 // Current tells relations apart from those whose identity another one has taken over: of those that share one and have
 // an id, the one that is neither being deleted nor held and was created last is current (TRUST.md A11).
 func Current(all []Relation) (is, succeeded []Relation) {
@@ -33,10 +35,14 @@ func (r Relation) succeeds(other Relation) bool {
 	return r.Name > other.Name
 }
 
-// Bequeaths reports whether another Relation of the pair may take over: the object is being deleted or nothing declares
-// the relation any more, and its end is not decided (TRUST.md A11).
-func (r Relation) Bequeaths() bool {
-	return !r.Ended() && (!r.Deleted.IsZero() || r.State.HeldReason == ReasonDeclarationGone)
+// HeldUntil returns when a relation ends that nothing declares any more.
+func HeldUntil(s State) time.Time { return s.HeldSince.Add(s.Retain) }
+
+// Bequeaths reports whether another Relation of the pair may take over: the object is being deleted, or nothing declares the
+// relation any more and the time for which it is kept is over; and its end is not decided (TRUST.md A11).
+func (r Relation) Bequeaths(now time.Time) bool {
+	over := r.State.HeldReason == ReasonDeclarationGone && !now.Before(HeldUntil(r.State))
+	return !r.Ended() && (!r.Deleted.IsZero() || over)
 }
 
 // Inherits returns the relation that an object becomes which takes over from a relation of the same pair: all that is

@@ -35,7 +35,7 @@ func TestHeirTakesOver(t *testing.T) {
 // over. The relation is made by hand unless declared names the provider with which web declares it.
 func (w *controllerWorld) inherits(declared string, goes func(web client.Object, first *v1alpha1.Relation)) {
 	t, c := w.t, w.controller(-1)
-	consumes := map[string]string{application.KeyConsumes: "store:pg", application.KeyHandlers: "/handlers", application.KeyRetain: "0s"}
+	consumes := map[string]string{application.KeyConsumes: "store:pg", application.KeyHandlers: "/handlers", application.KeyRetain: "5s"}
 	second := w.manual("web", "pg")
 	second.Name, second.Spec.Requirer.Endpoint, second.Spec.Provider.Endpoint, second.Spec.Interface = "second", "store", "main", "pg"
 	if declared != "" {

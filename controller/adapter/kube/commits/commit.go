@@ -205,18 +205,17 @@ func (c *Commits) Lead(ctx context.Context, namespace, application string, unit 
 }
 
 // Leave records the departures, or the suspension, that a unit has handled in a relation (SAFETY.md E15,
-// RELATIONS.md L3). A relation that is gone needs no record.
+// RELATIONS.md L3). A relation that is gone needs no record; one that another Relation has taken over has it there.
 func (c *Commits) Leave(ctx context.Context, namespace, name, uid string, said conversation.Leave) error {
 	err := c.Turns.Write(ctx, namespace+"/"+name, func() error {
-		var r v1alpha1.Relation
-		err := c.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &r)
-		if err != nil || convert.Identity(&r) != uid {
-			return client.IgnoreNotFound(err)
-		}
-		if differs, err := left(&r, said); err != nil || !differs {
+		r, err := object.RelationOf(ctx, c.Reader, client.ObjectKey{Namespace: namespace, Name: name}, uid)
+		if err != nil || r == nil {
 			return err
 		}
-		return c.Writer.Status().Update(ctx, &r)
+		if differs, err := left(r, said); err != nil || !differs {
+			return err
+		}
+		return c.Writer.Status().Update(ctx, r)
 	})
 	if err != nil {
 		return fmt.Errorf("cannot note in relation %s what was handled: %w", name, err)

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
@@ -106,13 +105,12 @@ func (c *Statuses) SetSide(ctx context.Context, by status.Reporter, side relatio
 	}
 	info.Since = c.Now()
 	err = c.Turns.Write(ctx, side.Namespace+"/"+side.Name, func() error {
-		r := object.Named(&v1alpha1.Relation{}, side.Namespace, side.Name)
-		err := c.Reader.Get(ctx, client.ObjectKeyFromObject(r), r)
-		if apierrors.IsNotFound(err) || err == nil && convert.Identity(r) != side.UID {
-			return status.ErrGone
-		}
+		r, err := object.RelationOf(ctx, c.Reader, client.ObjectKey{Namespace: side.Namespace, Name: side.Name}, side.UID)
 		if err != nil {
 			return err
+		}
+		if r == nil {
+			return status.ErrGone
 		}
 		at := convert.Side(r, side.Role)
 		switch {

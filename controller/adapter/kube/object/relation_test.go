@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -28,10 +29,14 @@ func TestRelationOf(t *testing.T) {
 	}
 	elsewhere := named("other", "c")
 	elsewhere.Namespace = "bank"
-	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(named("first", "a"), named("second", "b"), elsewhere).Build()
+	held, heir := named("held", "h"), named("heir", "h")
+	held.State.ID, heir.State.ID = 7, 7
+	held.Status.HoldTime, held.Status.HoldReason = &metav1.Time{Time: time.Unix(100, 0)}, "DeclarationGone"
+	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(named("first", "a"), named("second", "b"), elsewhere, held, heir).Build()
 	tests := map[string]struct{ why, name, identity, want string }{
 		"Named":     {why: "it has its name", name: "first", identity: "a", want: "first"},
 		"Succeeded": {why: "another one has its identity", name: "gone", identity: "b", want: "second"},
+		"Heir":      {why: "another one has taken it over, and it is still there", name: "held", identity: "h", want: "heir"},
 		"Other":     {why: "the name is that of another relation", name: "first", identity: "b", want: "second"},
 		"None":      {why: "it is gone", name: "first", identity: "z"},
 		"Elsewhere": {why: "it is in another namespace", name: "other", identity: "c"},

@@ -272,6 +272,26 @@ func (w writer) update(ctx context.Context, namespace string, d relation.Update)
 			return err
 		}
 	}
+	before := *r.Status.DeepCopy()
+	writes := []func() error{
+		func() (err error) { r, err = identify(ctx, w, r, d); return err },
+		func() error { convert.SetRelation(r, d.State, w.now()); return w.client.Status().Update(ctx, r) },
+	}
+	if r.State.ID == 0 {
+		slices.Reverse(writes) // an heir is current as soon as it has its id: it has all else by then
+	}
+	for _, write := range writes {
+		if err := write(); err != nil {
+			return fmt.Errorf("cannot write relation %s: %w", d.Name, err)
+		}
+		w.latest.wrote(r)
+	}
+	w.events.relation(r, before)
+	return nil
+}
+
+// identify stores what cannot be computed again, and returns the object as it is then.
+func identify(ctx context.Context, w writer, r *v1alpha1.Relation, d relation.Update) (*v1alpha1.Relation, error) {
 	keep := func(r *v1alpha1.Relation) (differs bool) {
 		was := r.DeepCopy()
 		convert.KeepRelation(r, d.UID, d.State)
@@ -280,23 +300,14 @@ func (w writer) update(ctx context.Context, namespace string, d relation.Update)
 		}
 		return !equality.Semantic.DeepEqual(was, r)
 	}
-	if keep(r) {
-		if r, err = liveOf(ctx, w, r); err == nil && keep(r) {
-			err = w.client.Update(ctx, r)
-		}
-		if err != nil {
-			return fmt.Errorf("cannot write relation %s: %w", d.Name, err)
-		}
-		w.latest.wrote(r)
+	if !keep(r) {
+		return r, nil
 	}
-	before := *r.Status.DeepCopy()
-	convert.SetRelation(r, d.State, w.now())
-	if err := w.client.Status().Update(ctx, r); err != nil {
-		return fmt.Errorf("cannot write the status of relation %s: %w", d.Name, err)
+	live, err := liveOf(ctx, w, r)
+	if err == nil && keep(live) {
+		err = w.client.Update(ctx, live)
 	}
-	w.latest.wrote(r)
-	w.events.relation(r, before)
-	return nil
+	return live, err
 }
 
 // mayTake returns an error if a relation has another identity already.

@@ -64,7 +64,7 @@ func KeepRelation(r *v1alpha1.Relation, identity string, s relation.State) {
 }
 
 // SetRelation writes the rest of the domain's state into the status. The relations API writes the statuses of the
-// sides, which stay.
+// sides, which stay; those of a Relation without an id are of the one from which it takes over.
 func SetRelation(r *v1alpha1.Relation, s relation.State, now time.Time) {
 	r.Status.ObservedGeneration = r.Generation
 	r.Status.Requirer, r.Status.Provider = EndText(r.Spec.Requirer), EndText(r.Spec.Provider)
@@ -76,6 +76,9 @@ func SetRelation(r *v1alpha1.Relation, s relation.State, now time.Time) {
 	r.Status.Offer, r.Status.SuspensionTime = s.Offer, value.FromTime(s.SuspendedSince)
 	r.Status.EndReason, r.Status.EndTime = s.EndReason, value.FromTime(s.EndedSince)
 	keepAnswers(r, s)
+	if r.State.ID == 0 {
+		r.Status.RequirerStatus, r.Status.ProviderStatus = inherited(s.RequirerStatus), inherited(s.ProviderStatus)
+	}
 	r.Status.RelationStatus = string(s.Status)
 	r.Status.Conditions = value.SetConditions(r.Status.Conditions, s.Conditions, r.Generation, now)
 }

@@ -28,6 +28,15 @@ func ForSide(info status.Info, term int) *v1alpha1.SideStatus {
 	return &v1alpha1.SideStatus{WorkloadStatus: *ForWorkload(info), Code: info.Code, Resolution: info.Resolution, Term: int64(term)}
 }
 
+// inherited returns the status of a side that another Relation takes over, as it is stored: of no term, so that each
+// leader may replace it; nil if there is none.
+func inherited(info status.Info) *v1alpha1.SideStatus {
+	if !info.Said() {
+		return nil
+	}
+	return ForSide(info, 0)
+}
+
 // ToSideStatus returns the status of a side; the zero value if there is none.
 func ToSideStatus(s *v1alpha1.SideStatus) status.Info {
 	if s == nil {

@@ -59,7 +59,7 @@ func TestWhatIsSaidStays(t *testing.T) {
 	assert.EqualValues(t, 2, a.State.LastTerm)
 	assert.Equal(t, []v1alpha1.Report{report(0, "a")}, a.Status.Reports, "a pod has gone, and another has the number")
 
-	r := &v1alpha1.Relation{Status: v1alpha1.RelationStatus{RequirerStatus: ForSide(status.Info{State: status.Active}, 1)}}
+	r := &v1alpha1.Relation{State: v1alpha1.RelationState{ID: 1}, Status: v1alpha1.RelationStatus{RequirerStatus: ForSide(status.Info{State: status.Active}, 1)}}
 	SetRelation(r, relation.State{}, at.Time)
 	assert.NotNil(t, r.Status.RequirerStatus)
 }
