@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -60,7 +61,7 @@ func (a *Agent) runTool(ctx context.Context, call tool.Call) tool.Result {
 		t.wait = a.handlers.wait
 		turn.answers.begin(call)
 		if err := ctx.Err(); err != nil { // the tool was ended while another one ran
-			return tool.Failed(t.answers.note(err))
+			return tool.Failed(t.answers.note(errors.New("it ended while it waited for another tool of the handler")))
 		}
 		return t.run(call)
 	}

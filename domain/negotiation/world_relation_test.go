@@ -35,8 +35,8 @@ func (w *world) owns(r relation.Relation) {
 	}
 }
 
-// update writes a relation that exists: what cannot be computed again and the rest, or, where it has no id yet, the other
-// way round.
+// update writes a relation that exists: what cannot be computed again and the rest, or, where it takes over an identity, the
+// other way round.
 func (w *world) update(d relation.Relation) []func() {
 	still := func() (kept, bool) {
 		r, there := w.relations[d.Name]
@@ -59,7 +59,7 @@ func (w *world) update(d relation.Relation) []func() {
 			w.setState(d.Name, s)
 		}
 	}
-	if w.relations[d.Name].State.ID == 0 {
+	if w.relations[d.Name].UID != d.UID {
 		return []func(){rest, identify}
 	}
 	return []func(){identify, rest}

@@ -277,7 +277,7 @@ func (w writer) update(ctx context.Context, namespace string, d relation.Update)
 		func() (err error) { r, err = identify(ctx, w, r, d); return err },
 		func() error { convert.SetRelation(r, d.State, w.now()); return w.client.Status().Update(ctx, r) },
 	}
-	if r.State.ID == 0 {
+	if convert.Identity(r) != d.UID {
 		slices.Reverse(writes) // an heir is current as soon as it has its id: it has all else by then
 	}
 	for _, write := range writes {

@@ -151,3 +151,39 @@ func TestFinalizer(t *testing.T) {
 	assert.Empty(t, stored().Finalizers, "no new one while it is deleted")
 	assert.Equal(t, types.UID("one"), stored().UID)
 }
+
+// unwritten is an API server that stores the status of objects alone.
+type unwritten struct{ *kubetest.Strict }
+
+func (unwritten) Update(context.Context, client.Object, ...client.UpdateOption) error {
+	return errors.New("the API server is out of reach")
+}
+
+// A Relation that takes over has its status before its id, by which it is current; another new one the other way round
+// (TRUST.md A11).
+func TestHeirIsWrittenWhole(t *testing.T) {
+	for name, test := range map[string]struct {
+		identity string
+		has      bool
+	}{
+		"Heir": {identity: "that of the first", has: true},
+		"New":  {identity: "one"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := kubetest.Related("shop", "blog", "shop", "db")
+			r.UID, r.State = "one", v1alpha1.RelationState{}
+			server := kubetest.Shop()
+			counted := object.Named(&v1alpha1.RelatedNamespace{}, "shop", v1alpha1.NamespaceRecord)
+			counted.State.LastRelation = 7
+			server.Kept.Put(r, counted)
+			s := &Settler{Reader: server, Live: server, Writer: unwritten{server}, Events: events.NewFakeRecorder(10), Now: kubetest.Epoch}
+			d, err := convert.ToRelation(r)
+			require.NoError(t, err)
+			d.UID, d.State = test.identity, relation.State{ID: 7, Offer: "to-the-shop", Status: relation.Joined}
+			require.ErrorContains(t, s.Apply(t.Context(), "shop", relation.Update{Relation: d}), "out of reach")
+			require.NoError(t, server.Get(t.Context(), client.ObjectKeyFromObject(r), r))
+			assert.Zero(t, r.State.ID)
+			assert.Equal(t, test.has, r.Status.Offer == "to-the-shop")
+		})
+	}
+}
