@@ -19,7 +19,7 @@
 # They run in two lanes, side by side; integration and e2e come last, each alone, since what
 # they wait for has deadlines that a loaded machine does not meet. After a failure no other
 # stage begins; failures are repeated at the very end.
-# The logs are in dist/test/. On two cores about 30 minutes; the first run also
+# The logs are in dist/test/. On two cores about 27 minutes; the first run also
 # compiles a Kubernetes, a linter and cert-manager, and takes ten more.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
@@ -140,12 +140,18 @@ ready_for_pods() {
   packages busybox:busybox-static openssl:openssl mmdebstrap:mmdebstrap
 }
 
-# extract LOG prints how a log ends, and then its failures: a reader may see only the last lines of a run.
+# extract LOG prints how a log ends, and then its failures, their names first: a reader may see only
+# the last lines of a run. The lines of Kubernetes' own logger, such as E1129 …, are not failures.
 extract() {
   tail -n 15 "$1"
   printf '…\n'
-  grep -nE '^\s*--- FAIL|^panic:|_test\.go:[0-9]+$|Error:|expected *:|actual *:|Messages:|^#|: error:|^[^ ]+\.(go|sh|yaml|yml):[0-9]+' "$1" |
-    sed -E "s#$root/##; s/[[:space:]]+/ /g" | cut -c -160 | head -n 30 || true
+  failures "$1" '^\s*--- FAIL|^panic:' 15
+  failures "$1" '_test\.go:[0-9]+$|Error:|expected *:|actual *:|Messages:|^#|: error:|^[^ ]+\.(go|sh|yaml|yml):[0-9]+' 30
+}
+
+# failures LOG PATTERN COUNT prints the first COUNT lines of a log that match, with their numbers.
+failures() {
+  grep -nE "$2" "$1" | grep -vE '^[0-9]+:\s*[IWEF][0-9]{4} ' | sed -E "s#$root/##; s/[[:space:]]+/ /g" | cut -c -160 | head -n "$3" || true
 }
 
 stages=(unit lint generated cluster charts arch integration images e2e)

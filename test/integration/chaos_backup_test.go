@@ -161,12 +161,12 @@ func TestDefinitionsAreRestored(t *testing.T) {
 		w.journal.Restore()
 		cluster.Kubectl(t, "annotate", "crd", "--all", "orcon.tengu.io/leave=keep")
 		cluster.Kubectl(t, "delete", "crd", "--all", "--wait=false")
-		w.eventually("only finalizers hold a definition", func() bool { return len(definitions(t, cluster)) == 1 })
+		awaitDefinitions(t, cluster, 1) // that of Relations, which their finalizers hold
 		for _, c := range w.controllers {
 			require.True(t, c.end(syscall.SIGTERM))
 		}
 		w.administrate("release", "--yes")
-		w.eventually("the definitions are gone", func() bool { return len(definitions(t, cluster)) == 0 })
+		awaitDefinitions(t, cluster, 0)
 		cluster.Kubectl(t, "delete", "secrets", "-A", "-l", "app.kubernetes.io/part-of=orcon")
 		install(t, cluster)
 		w.recreate(saved)
