@@ -99,6 +99,9 @@ func TestHeirOfADeclaration(t *testing.T) {
 			w.settle(t)
 			assert.Contains(t, ready(w.relations["second"].Relation).Message,
 				"nothing declares that any more: this one goes on in its place at "+w.now.Add(time.Hour).Format(time.RFC3339))
+			assert.Equal(t, "nothing declares the relation any more: declare it again, or Relation second goes on in its place at "+
+				w.now.Add(time.Hour).Format(time.RFC3339)+"; to have that now: kubectl -n shop delete relation "+first.Name,
+				found(w.relations[first.Name].State.Conditions, condition.Held).Message)
 			w.later(t, time.Hour)
 			second := w.only(t)
 			assert.Equal(t, "second", second.Name, "the object of the first is deleted")

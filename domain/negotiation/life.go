@@ -30,6 +30,8 @@ type lives struct {
 	manyEnd bool
 	// obstacles has why declared relations stay held, by application.
 	obstacles map[string][]relation.Obstacle
+	// refused are the manual relations that cannot be, one of which may go on in the place of a held one.
+	refused []refusal
 	// lastID is the highest id that was ever given.
 	lastID int
 	wake   time.Time
@@ -39,7 +41,7 @@ type lives struct {
 // declaration and its units leave it. A limit counts the others as they are by then.
 func live(f *facts, u units, m matching) lives {
 	l := living{u, lives{
-		relations: m.relations.with(slices.Clone(m.relations.all)), manyEnd: tooManyEnd(f.Now, m.relations),
+		relations: m.relations.with(slices.Clone(m.relations.all)), manyEnd: tooManyEnd(f.Now, m.relations), refused: m.refused,
 		released: map[int]relation.Relation{}, full: map[int]string{}, obstacles: map[string][]relation.Obstacle{}, lastID: f.LastRelation,
 	}}
 	for _, r := range f.Relations {
@@ -163,9 +165,9 @@ func (l *lives) held(now time.Time, namespace string, i int, r relation.Relation
 	if !r.Held() || r.State.EndReason != "" {
 		return nil
 	}
-	reason, message := relation.ReasonDeclarationGone,
-		fmt.Sprintf("nothing declares the relation any more: declare it again, or it ends at %s; "+
-			"to end it now: kubectl -n %s delete relation %s", relation.HeldUntil(r.State).UTC().Format(time.RFC3339), namespace, r.Name)
+	until := relation.HeldUntil(r.State).UTC().Format(time.RFC3339)
+	reason, message := relation.ReasonDeclarationGone, fmt.Sprintf("nothing declares the relation any more: declare it again, or %s: "+
+		"kubectl -n %s delete relation %s", l.comesOf(r, until), namespace, r.Name)
 	switch {
 	case r.State.HeldReason == relation.ReasonLimit:
 		reason = relation.ReasonLimit
@@ -177,4 +179,14 @@ func (l *lives) held(now time.Time, namespace string, i int, r relation.Relation
 			"declare it again, or end it: kubectl -n %s delete relation %s", namespace, r.Name)
 	}
 	return []condition.Condition{condition.New(condition.Held, true, reason, message)}
+}
+
+// comesOf returns what comes of a held relation at a time, or at once after a command that follows.
+func (l *lives) comesOf(r relation.Relation, until string) string {
+	for _, other := range l.refused {
+		if other.Key == r.Key && other.Reason == relation.ReasonRelated && sameTerms(r, other.Relation) {
+			return fmt.Sprintf("Relation %s goes on in its place at %s; to have that now", other.Name, until)
+		}
+	}
+	return fmt.Sprintf("it ends at %s; to end it now", until)
 }
