@@ -199,6 +199,24 @@ func TestStaleCache(t *testing.T) {
 	assert.Equal(t, "three", w.current().attempt.Run)
 }
 
+// A Run gets the parameters that were written before it, although the cache does not show them yet.
+func TestStaleSpec(t *testing.T) {
+	w := newWorld(t)
+	r := w.process()
+	w.pass(r, 0)
+	was := w.workspace()
+	w.change(func(o *v1alpha1.JobWorkspace) { o.Spec.Parameters = &runtime.RawExtension{Raw: []byte(`{"size": 2}`)} })
+	w.run("one")
+	behind := w.process()
+	w.stale(behind, was)
+	result, err := behind.Reconcile(t.Context(), request())
+	require.NoError(t, err)
+	assert.Equal(t, soon, result.RequeueAfter)
+	assert.Nil(t, w.get("one").State)
+	w.pass(r, 0)
+	assert.JSONEq(t, `{"size": 2}`, string(w.get("one").State.Input.Parameters.Raw))
+}
+
 // A pod that is over is not lost if its keeper has recorded the end, although the cache does not show it yet (JOBS.md J3).
 func TestStaleEnd(t *testing.T) {
 	w, r := started(t, true)

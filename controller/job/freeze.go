@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -40,6 +41,9 @@ func (l freezing) freeze(ctx context.Context) error {
 		if e.ended() || e.frozen() || convert.Cancelled(e.JobRun) {
 			continue
 		}
+		if err := l.latest(ctx); err != nil {
+			return err
+		}
 		input, err := l.input(ctx, e.JobRun)
 		missing, absent := errors.AsType[*templates.MissingError](err)
 		switch {
@@ -54,6 +58,19 @@ func (l freezing) freeze(ctx context.Context) error {
 				return fmt.Errorf("cannot freeze the input of JobRun %s: %w", e.Name, err)
 			}
 		}
+	}
+	return nil
+}
+
+// latest returns an error if the API server has another spec of the Workspace than the cache: a Run gets what was written
+// before it was created.
+func (l freezing) latest(ctx context.Context) error {
+	now := &v1alpha1.JobWorkspace{}
+	if err := l.Reader.Get(ctx, l.name, now); err != nil {
+		return fmt.Errorf("cannot read the JobWorkspace again: %w", err)
+	}
+	if now.UID != l.o.UID || !equality.Semantic.DeepEqual(now.Spec, l.o.Spec) {
+		return errBehind
 	}
 	return nil
 }
