@@ -19,7 +19,7 @@
 # They run in two lanes, side by side; integration and e2e come last, each alone, since what
 # they wait for has deadlines that a loaded machine does not meet. After a failure no other
 # stage begins; failures are repeated at the very end.
-# The logs are in dist/test/. On two cores about 27 minutes; the first run also
+# The logs are in dist/test/. On two cores about 30 minutes; the first run also
 # compiles a Kubernetes, a linter and cert-manager, and takes ten more.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh

@@ -30,7 +30,7 @@ type lives struct {
 	manyEnd bool
 	// obstacles has why declared relations stay held, by application.
 	obstacles map[string][]relation.Obstacle
-	// refused are the manual relations that cannot be, one of which may go on in the place of a held one.
+	// refused has the manual relations that cannot be. One of them may take the place of a held one.
 	refused []refusal
 	// lastID is the highest id that was ever given.
 	lastID int
@@ -181,7 +181,7 @@ func (l *lives) held(now time.Time, namespace string, i int, r relation.Relation
 	return []condition.Condition{condition.New(condition.Held, true, reason, message)}
 }
 
-// comesOf returns what comes of a held relation at a time, or at once after a command that follows.
+// comesOf returns what becomes of a held relation at a time, and introduces the command that brings it about now.
 func (l *lives) comesOf(r relation.Relation, until string) string {
 	for _, other := range l.refused {
 		if other.Key == r.Key && other.Reason == relation.ReasonRelated && sameTerms(r, other.Relation) {

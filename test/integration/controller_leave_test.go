@@ -58,7 +58,6 @@ func definitions(t *testing.T, cluster *controlplane.Cluster) []string {
 }
 
 // awaitDefinitions waits until a number of definitions is left, and on failure shows what the API server says of them.
-// It deletes the objects of five kinds at a time. One that is made meanwhile it finds a minute later: the limit is long.
 func awaitDefinitions(t *testing.T, cluster *controlplane.Cluster, left int) {
 	t.Helper()
 	defer func() {
@@ -67,7 +66,7 @@ func awaitDefinitions(t *testing.T, cluster *controlplane.Cluster, left int) {
 			t.Log(cluster.Kubectl(t, "get", "crd", "-o", reasons))
 		}
 	}()
-	controlplane.Eventually(t, func() bool { return len(definitions(t, cluster)) == left }, long, "%d definitions are left", left)
+	controlplane.Eventually(t, func() bool { return len(definitions(t, cluster)) == left }, soon, "%d definitions are left", left)
 }
 
 // refusedAll asserts that the deletion of each definition is refused, and that the messages name both ways to leave.
