@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -164,8 +165,8 @@ func (w *world) stale(r *Reconciler, was client.Object) {
 	require.True(w.t, ok)
 	r.Client = interceptor.NewClient(cached, interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, into client.Object, options ...client.GetOption) error {
-			if o, is := into.(*v1alpha1.JobWorkspace); is && key == client.ObjectKeyFromObject(was) {
-				was.(*v1alpha1.JobWorkspace).DeepCopyInto(o) //nolint:forcetypeassert // it is one
+			if reflect.TypeOf(into) == reflect.TypeOf(was) && key == client.ObjectKeyFromObject(was) {
+				reflect.ValueOf(into).Elem().Set(reflect.ValueOf(was.DeepCopyObject()).Elem())
 				return nil
 			}
 			return c.Get(ctx, key, into, options...)
@@ -215,6 +216,33 @@ func TestStaleSpec(t *testing.T) {
 	assert.Nil(t, w.get("one").State)
 	w.pass(r, 0)
 	assert.JSONEq(t, `{"size": 2}`, string(w.get("one").State.Input.Parameters.Raw))
+}
+
+// A Run gets the JobTemplate that was written before it was created, also while the cache is behind; it takes its lock by
+// the safety of the same template.
+func TestStaleTemplate(t *testing.T) {
+	w := newWorld(t)
+	w.idempotent()
+	r := w.process()
+	w.pass(r, 0)
+	template := &v1alpha1.JobTemplate{}
+	require.NoError(t, w.client.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "tofu"}, template))
+	was := template.DeepCopy()
+	template.Spec.Image = "registry/tofu@sha256:" + strings.Repeat("b", 64)
+	require.NoError(t, w.client.Update(t.Context(), template))
+	w.run("one")
+	behind := w.process()
+	w.stale(behind, was)
+	w.pass(behind, 0)
+	assert.Equal(t, template.Spec.Image, w.get("one").State.Input.Image)
+
+	template.Spec.Safety = v1alpha1.SafetyExclusive
+	require.NoError(t, w.client.Update(t.Context(), template))
+	w.run("two")
+	result, err := behind.Reconcile(t.Context(), request())
+	require.NoError(t, err)
+	assert.Equal(t, soon, result.RequeueAfter)
+	assert.Nil(t, w.get("two").State)
 }
 
 // A pod that is over is not lost if its keeper has recorded the end, although the cache does not show it yet (JOBS.md J3).

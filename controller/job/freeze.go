@@ -49,7 +49,7 @@ func (l freezing) freeze(ctx context.Context) error {
 		switch {
 		case absent:
 			e.decided = run.Missing(missing.Error())
-		case errors.Is(err, templates.ErrUnread):
+		case errors.Is(err, templates.ErrUnread), errors.Is(err, errBehind):
 			return err
 		case err != nil:
 			e.decided = refusal(e.JobRun, err)
@@ -140,11 +140,15 @@ func (l freezing) applied(ctx context.Context, o *v1alpha1.JobRun) (run.Input, e
 	return a.Apply(l.w)
 }
 
-// fresh returns the input of an action by the template and the parameters as they are now.
+// fresh returns the input of an action by the template and the parameters as they are now. The template is read from the
+// API server; the lock is taken by the safety that the cache has, so both have to agree on it.
 func (l freezing) fresh(ctx context.Context, action string) (run.Input, error) {
-	program, err := templates.Find(ctx, l.Client, l.o)
-	if err != nil {
+	program, err := templates.Find(ctx, l.Reader, l.o)
+	switch {
+	case err != nil:
 		return run.Input{}, err
+	case program.Safety() != l.w.Terms.Safety:
+		return run.Input{}, errBehind
 	}
 	t, err := program.Runnable()
 	if err != nil {

@@ -196,31 +196,29 @@ func TestStoreAway(t *testing.T) {
 	assert.Contains(t, w.of("one"), "Stalled Cancelled")
 }
 
-// A template that cannot be read for a moment ends no Run.
+// A template that cannot be read for a moment, in the cache or on the API server, ends no Run.
 func TestTemplateAway(t *testing.T) {
 	w := newWorld(t)
-	r := w.process()
 	w.run("one")
-	cached, ok := r.Client.(client.WithWatch)
+	noCache, noServer := w.process(), w.process()
+	cached, ok := noCache.Client.(client.WithWatch)
 	require.True(t, ok)
-	reads := 0
-	r.Client = interceptor.NewClient(cached, interceptor.Funcs{
+	away := interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, into client.Object, options ...client.GetOption) error {
 			if _, is := into.(*v1alpha1.JobTemplate); is {
-				if reads++; reads != 2 { // the second look reads it once, and not again
-					return errors.New("the cache is not there")
-				}
+				return errors.New("it is not there")
 			}
 			return c.Get(ctx, key, into, options...)
 		},
-	})
-	for range 3 {
-		_, err := r.Reconcile(t.Context(), request())
-		require.ErrorContains(t, err, "cannot read JobTemplate shop/tofu")
 	}
-	assert.Nil(t, w.get("one").State)
-	r.Client = cached
-	w.pass(r, 0)
+	noCache.Client = interceptor.NewClient(cached, away)
+	noServer.Reader = interceptor.NewClient(w.client, away)
+	for _, without := range []*Reconciler{noCache, noServer} {
+		_, err := without.Reconcile(t.Context(), request())
+		require.ErrorContains(t, err, "cannot read JobTemplate shop/tofu")
+		assert.Nil(t, w.get("one").State)
+	}
+	w.pass(w.process(), 0)
 	assert.Contains(t, w.of("one"), "PodPending")
 }
 
