@@ -148,7 +148,9 @@ func TestHandlersSpeakInTransactions(t *testing.T) {
 	assert.Contains(t, string(late.Stderr), "ERROR gone: ", "the first attempt's time is over")
 	s.done(again, "")
 	require.Len(t, s.controller.commits, 1)
-	assert.Equal(t, map[string]string{"name": "m"}, s.controller.commits[0].GetChanges()[0].GetSet())
+	change := s.controller.commits[0].GetChanges()[0]
+	assert.Equal(t, map[string]string{"name": "m"}, change.GetSet())
+	assert.Equal(t, map[string]string{"name": ""}, change.GetSeen(), "the store has a newer value if an attempt was stored whose answer was lost")
 	require.ErrorIs(t, s.agent.handlers.Done(t.Context(), Done{Context: again.Context}), ErrNoTurn, "done is done")
 }
 

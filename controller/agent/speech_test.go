@@ -171,6 +171,7 @@ func TestSpeechReadsItsOwnWrites(t *testing.T) {
 	assert.Equal(t, "relation-set", c.commits[0].GetCause())
 	assert.Equal(t, map[string]string{"port": "", "name": "n"}, c.commits[0].GetChanges()[0].GetSet(), "what is removed is emptied (RELATIONS.md P3)")
 	assert.False(t, c.commits[0].GetChanges()[0].GetApplication())
+	assert.Empty(t, c.commits[0].GetChanges()[0].GetSeen(), "a tool of no handler writes whatever is there")
 	assert.Equal(t, map[string]uint64{"databags": 1}, c.commits[0].GetRevisions())
 
 	port := func() map[string]string {

@@ -80,7 +80,8 @@ func (c *conversation) transaction(t *telling, req *v1alpha1.CommitRequest) (tra
 		}
 		commit.Changes = append(commit.Changes, transaction.Change{
 			Relation: r.Name, Namespace: r.Requirer.Namespace, UID: r.UID, Endpoint: r.Here.Endpoint,
-			Own: !change.GetApplication(), Set: change.GetSet(), Role: r.Shown.Role, Interface: r.Interface, Version: r.Version,
+			Own: !change.GetApplication(), Set: change.GetSet(), Seen: change.GetSeen(),
+			Role: r.Shown.Role, Interface: r.Interface, Version: r.Version,
 		})
 	}
 	return commit, nil
@@ -118,7 +119,7 @@ func codeOf(err error) connect.Code {
 		return connect.CodeNotFound
 	case errors.Is(err, transaction.ErrInvalid):
 		return connect.CodeInvalidArgument
-	case errors.Is(err, transaction.ErrBusy):
+	case errors.Is(err, transaction.ErrBusy), errors.Is(err, transaction.ErrChanged):
 		return connect.CodeAborted
 	default:
 		return connect.CodeUnavailable

@@ -50,6 +50,34 @@ func put[V any](m *map[string]V, key string, value V) {
 	(*m)[key] = value
 }
 
+// Set returns the new values of the keys that are changed; a key that goes has an empty one.
+func (c Change) Set() map[string]string {
+	set := map[string]string{}
+	maps.Copy(set, c.Added)
+	for key, pair := range c.Changed {
+		set[key] = pair.To
+	}
+	for key := range c.Removed {
+		set[key] = ""
+	}
+	return set
+}
+
+// Seen returns the versions of the values that those keys had before (databag.ValueVersion).
+func (c Change) Seen() map[string]string {
+	seen := map[string]string{}
+	for key := range c.Added {
+		seen[key] = databag.ValueVersion("")
+	}
+	for key, pair := range c.Changed {
+		seen[key] = databag.ValueVersion(pair.From)
+	}
+	for key, value := range c.Removed {
+		seen[key] = databag.ValueVersion(value)
+	}
+	return seen
+}
+
 // Apply returns the bag as it is after the change; other keys stay as they are.
 func (c Change) Apply(bag Bag) Bag {
 	bag = copied(bag)

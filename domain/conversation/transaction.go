@@ -39,6 +39,9 @@ func (t *Transaction) Drops(relation string) bool {
 	return t.late && slices.ContainsFunc(t.snapshot.Relations, func(r Relation) bool { return r.UID == relation && r.Life == Ending })
 }
 
+// OfHandler reports whether a handler writes it, which has acted on what it read.
+func (t *Transaction) OfHandler() bool { return t.late }
+
 // Term is that of the leadership in which the handler began: who has lost it
 // meanwhile must not write by a later one, since others have led in between
 // (SAFETY.md P1).

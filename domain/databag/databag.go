@@ -21,6 +21,14 @@ func Version(data map[string]string) string {
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
+// ValueVersion returns the version of one value of a bag, as Version does; empty for no value.
+func ValueVersion(value string) string {
+	if value == "" {
+		return ""
+	}
+	return Version(map[string]string{"": value})
+}
+
 // Overlay returns a bag with another layer on it; an empty value of the layer
 // deletes the key (RELATIONS.md P3).
 func Overlay(bag, layer map[string]string) map[string]string {

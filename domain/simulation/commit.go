@@ -46,6 +46,7 @@ func (s *store) commit(c transaction.Commit, dies bool) error {
 	for _, change := range c.Changes {
 		e.carryOut(transaction.ReadBag{Bag: c.Bag(change)})
 	}
+	e.carryOut(transaction.ReadOutbox{})
 	c, err := c.Prepare(e.stored, leads, schema.Catalog{}, schema.Off)
 	if err == nil {
 		err = e.finish(func() (transaction.Request, error) { return transaction.Next(c, e.stored, s.now) })

@@ -3,7 +3,6 @@ package simulation
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"strconv"
 	"strings"
 
@@ -95,7 +94,7 @@ func (w *world) say(a *agent, t *conversation.Transaction, cause string) error {
 		if !there {
 			return refused(conversation.Gone, "cannot write: the relation has gone", "write into another relation")
 		}
-		c.Changes = append(c.Changes, toChange(r, a, change))
+		c.Changes = append(c.Changes, toChange(r, a, change, t.OfHandler()))
 	}
 	before := w.revision
 	if err := w.commit(c, w.diesCommitted); err != nil {
@@ -121,23 +120,18 @@ func (w *world) idOf(uid string) int {
 	return r.State.ID
 }
 
-// toChange writes a change as the store takes it: by keys, an empty value for one
-// that goes.
-func toChange(r relation.Relation, a *agent, c conversation.Change) transaction.Change {
+// toChange writes a change as the store takes it. With acted it has what the author has acted on.
+func toChange(r relation.Relation, a *agent, c conversation.Change, acted bool) transaction.Change {
 	endpoint := r.Requirer.Endpoint
 	if r.Requirer.Application != a.application {
 		endpoint = r.Provider.Endpoint
 	}
-	set := map[string]string{}
-	maps.Copy(set, c.Added)
-	for k, pair := range c.Changed {
-		set[k] = pair.To
-	}
-	for k := range c.Removed {
-		set[k] = ""
-	}
 	_, own := c.Unit()
-	return transaction.Change{Relation: r.Name, UID: r.UID, Endpoint: endpoint, Own: own, Set: set}
+	change := transaction.Change{Relation: r.Name, UID: r.UID, Endpoint: endpoint, Own: own, Set: c.Set()}
+	if acted {
+		change.Seen = c.Seen()
+	}
+	return change
 }
 
 // runTool carries out a call of a tool: of a handler in the transaction of its

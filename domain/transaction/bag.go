@@ -1,6 +1,13 @@
 package transaction
 
-import "gitlab.ilabt.imec.be/tengu/orcon/domain/history"
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/history"
+)
 
 // bag returns the next request that brings a change to its bag, which is known; nil where the bag has it. A leader of a later term is not overwritten (SAFETY.md P1).
 func (d delivery) bag(change Change) (Request, error) {
@@ -23,4 +30,20 @@ func (d delivery) bag(change Change) (Request, error) {
 		w.Writer = d.number()
 	}
 	return w, nil
+}
+
+// current returns an error if a commit replaces a value that its author has not seen: one that an earlier commit stored
+// after the author had read the bag, as when the process that sent that commit got no answer. A value that is not
+// stored may come from elsewhere, as an address does, and is not judged.
+func (d delivery) current() error {
+	for _, change := range d.Changes {
+		data := d.stored.bags[d.Bag(change).Name()].Data
+		for _, key := range slices.Sorted(maps.Keys(change.Seen)) {
+			value, stored := data[key]
+			if stored && value != change.Set[key] && databag.ValueVersion(value) != change.Seen[key] {
+				return fmt.Errorf("cannot write %s in the databag of %s:%s: %w", key, d.Application, change.Endpoint, ErrChanged)
+			}
+		}
+	}
+	return nil
 }

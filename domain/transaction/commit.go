@@ -45,6 +45,8 @@ type Change struct {
 	// Set maps keys to new values; an empty value deletes the key
 	// (RELATIONS.md P3).
 	Set map[string]string
+	// Seen maps keys to the versions of the values that the author has acted on. A key that is not in it is not judged.
+	Seen map[string]string
 	// Secret lists the keys whose values no record keeps.
 	Secret []string
 }
@@ -121,8 +123,21 @@ func (c Commit) joined() []Change {
 			all = append(all, change)
 			continue
 		}
-		all[i].Set = maps.Clone(all[i].Set)
-		maps.Copy(all[i].Set, change.Set)
+		all[i].Set, all[i].Seen = over(change.Set, all[i].Set), over(all[i].Seen, change.Seen)
+	}
+	return all
+}
+
+// over returns what both maps have; of a key in both the value in the first counts.
+func over(first, second map[string]string) map[string]string {
+	if len(first) == 0 {
+		return second
+	}
+	all := maps.Clone(first)
+	for key, value := range second {
+		if _, has := first[key]; !has {
+			all[key] = value
+		}
 	}
 	return all
 }

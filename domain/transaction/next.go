@@ -10,8 +10,8 @@ import (
 )
 
 // Next returns the next request that stores a prepared commit; nil when it is stored. The error is why it is not
-// stored: ErrDeposed, ErrInvalid, a refusal, or ErrBusy where another transaction of the unit came in between, so
-// that it is not known which is the newer one.
+// stored: ErrDeposed, ErrInvalid, a refusal, ErrBusy where another transaction of the unit came in between, so
+// that it is not known which is the newer one, or ErrChanged.
 //
 // The outbox is delivered first: an older transaction of the unit that is still there would be written over this one.
 // A unit whose last transaction was dropped gets the reason once, in place of its next commit (TRUST.md T10).
@@ -40,6 +40,9 @@ func Next(c Commit, s Stored, now time.Time) (Request, error) {
 			err = fmt.Errorf("%w: %w", ErrBusy, err)
 		}
 		return request, err
+	}
+	if err := d.current(); err != nil {
+		return nil, err
 	}
 	secrets := c.bySecret()
 	switch {

@@ -16,6 +16,8 @@ var (
 	ErrDeposed = errors.New("the unit is not its application's leader")
 	// ErrBusy says that another transaction of the unit is being stored.
 	ErrBusy = errors.New("another transaction of the unit is being stored")
+	// ErrChanged says that a value was changed after the author had read it.
+	ErrChanged = errors.New("it was changed after it was read")
 	// ErrInvalid marks a bag that would break the rules of bags.
 	ErrInvalid = errors.New("invalid")
 )
@@ -23,7 +25,8 @@ var (
 // Prepare returns a commit with one change for each bag, and without changes that change nothing
 // (RELATIONS.md P3). leads reports whether the unit may write its application's bags now. Prepare
 // refuses what a bag must not hold and what its interface does not allow: interfaces that known
-// does not have are not judged. The bags of the commit must have been read.
+// does not have are not judged. The bags of the commit must have been read, and after them the outbox: what it
+// holds is about to change them, so that a value that is stored now may be a new one then.
 func (c Commit) Prepare(s Stored, leads bool, known schema.Catalog, mode schema.Mode) (Commit, error) {
 	if c.Leads() && !leads {
 		return c, ErrDeposed
@@ -37,7 +40,7 @@ func (c Commit) Prepare(s Stored, leads bool, known schema.Catalog, mode schema.
 		if err := change.fits(known, mode); err != nil {
 			return c, err
 		}
-		if differs {
+		if differs || !s.outbox.empty() {
 			i, _ := known.Find(change.Interface, change.Version)
 			change.Secret = i.Bag(change.Role, !change.Own).Secrets()
 			changes = append(changes, change)

@@ -76,6 +76,9 @@ func (s *store) committer(c Commit, leads bool) *process {
 	for _, change := range c.Changes {
 		p.err = errors.Join(p.err, p.carryOut(ReadBag{c.Bag(change)}))
 	}
+	if len(c.Changes) > 0 {
+		p.err = errors.Join(p.err, p.carryOut(ReadOutbox{}))
+	}
 	prepared, err := c.Prepare(p.stored, leads, schema.Catalog{}, schema.Off)
 	if err != nil {
 		p.err, p.done = err, true

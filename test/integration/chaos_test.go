@@ -3,6 +3,7 @@ package integration
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -175,7 +176,7 @@ func (w *chaosWorld) nothingLeft() {
 			}
 			for _, secret := range secrets.Items {
 				if !slices.ContainsFunc(secret.State.Access, func(a v1alpha1.SecretAccess) bool { return living[a.RelationUID] }) {
-					return "RelatedSecret " + secret.Name
+					return fmt.Sprintf("RelatedSecret %s, of %s: %+v", secret.Name, secret.CreationTimestamp.Format(time.TimeOnly), secret.State)
 				}
 			}
 			for _, side := range sides.Items {

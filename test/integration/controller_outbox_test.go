@@ -20,6 +20,7 @@ import (
 	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/transaction"
 )
@@ -104,6 +105,28 @@ func TestRefusedTransactionIsNotCommitted(t *testing.T) {
 	hears(t, db.stream, "the next transaction", func(s *wire.Snapshot) bool {
 		return len(s.GetRelations()) == 1 && s.GetRelations()[0].GetBag().GetData()["zone"] == "b"
 	})
+}
+
+// A handler that acted on an older value than the one that is stored does not replace it: an earlier attempt, which got no
+// answer, was stored meanwhile (TRUST.md T10).
+func TestCommitByOlderValuesIsRefused(t *testing.T) {
+	w := newControllerWorld(t)
+	units, uid := w.writers(w.controller(-1), "web", 1)
+	web := units[0]
+	term := w.leads(web)
+	require.NoError(t, web.commit(w.ctx, term, change(uid, true, "password", "first")))
+	acted := func(on, value string) error {
+		second := change(uid, true, "password", value)
+		second.Seen = map[string]string{"password": databag.ValueVersion(on)}
+		return web.commit(w.ctx, term, second, change(uid, false, "zone", value))
+	}
+	err := acted("", "second")
+	assert.Equal(t, connect.CodeAborted, connect.CodeOf(err))
+	require.ErrorContains(t, err, "cannot write password in the databag of web:store: it was changed after it was read")
+	bag := relation.Databag{Application: "web", Endpoint: "store", Relation: uid}
+	assert.Equal(t, map[string]string{"password": "first"}, w.bagOf(bag.Name()).State.Data)
+	require.NoError(t, acted("first", "second"))
+	assert.Equal(t, map[string]string{"password": "second"}, w.bagOf(bag.Name()).State.Data)
 }
 
 // What the API server refuses after the commit point is a condition and an Event of the application and the error of the

@@ -85,17 +85,17 @@ func (c *Commits) Commit(ctx context.Context, commit transaction.Commit, drafts 
 	if conflict, err := e.carryOutAll(ctx, commit.Reads()); cmp.Or(err, conflict) != nil {
 		return 0, cmp.Or(err, conflict)
 	}
+	if len(commit.Changes) > 0 || commit.Posts(len(drafts)) {
+		if err := e.readOutbox(ctx); err != nil {
+			return 0, err
+		}
+	}
 	known, mode := schema.Catalog{}, schema.Off
 	if c.Interfaces != nil {
 		known, mode = c.Interfaces.Catalog(ctx), c.Interfaces.Mode(ctx, commit.Namespace)
 	}
 	if commit, err = commit.Prepare(e.stored, leads, known, mode); err != nil {
 		return 0, err
-	}
-	if commit.Posts(len(drafts)) {
-		if err := e.readOutbox(ctx); err != nil {
-			return 0, err
-		}
 	}
 	if err := c.afford(ctx, commit, e.stored, drafts); err != nil {
 		return 0, err

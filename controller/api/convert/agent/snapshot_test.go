@@ -257,7 +257,7 @@ func TestReportsRoundTrip(t *testing.T) {
 	assert.Equal(t, answers, ToAnswers("db", ForAnswers(answers)))
 }
 
-// A change names the bag by its kind of owner, and a removed key has an empty value.
+// A change names the bag by its kind of owner, and a removed key has an empty value. A handler's has what the handler saw.
 func TestForChanges(t *testing.T) {
 	for owner, application := range map[string]bool{"web": true, "web/" + strconv.Itoa(2): false} {
 		change := conversation.Change{
@@ -265,7 +265,9 @@ func TestForChanges(t *testing.T) {
 			Added:   map[string]string{"a": "1"}, Changed: map[string]conversation.Pair{"b": {From: "1", To: "2"}}, Removed: map[string]string{"c": "3"},
 		}
 		want := &wire.Change{Relation: "r", Application: application, Set: map[string]string{"a": "1", "b": "2", "c": ""}}
-		assert.True(t, proto.Equal(want, ForChanges([]conversation.Change{change})[0]))
+		assert.True(t, proto.Equal(want, ForChanges([]conversation.Change{change}, false)[0]))
+		want.Seen = map[string]string{"a": "", "b": databag.ValueVersion("1"), "c": databag.ValueVersion("3")}
+		assert.True(t, proto.Equal(want, ForChanges([]conversation.Change{change}, true)[0]))
 	}
 }
 

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"maps"
 	"strings"
 	"time"
 
@@ -9,19 +8,15 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 )
 
-// ForChanges returns the changes of a transaction, one for each bag.
-func ForChanges(changes []conversation.Change) []*wire.Change {
+// ForChanges returns the changes of a transaction, one for each bag. With acted they have what the author has acted on.
+func ForChanges(changes []conversation.Change, acted bool) []*wire.Change {
 	var out []*wire.Change
 	for _, c := range changes {
-		set := map[string]string{}
-		maps.Copy(set, c.Added)
-		for key, pair := range c.Changed {
-			set[key] = pair.To
+		change := &wire.Change{Relation: c.Relation, Application: !strings.Contains(c.Owner, "/"), Set: c.Set()}
+		if acted {
+			change.Seen = c.Seen()
 		}
-		for key := range c.Removed {
-			set[key] = ""
-		}
-		out = append(out, &wire.Change{Relation: c.Relation, Application: !strings.Contains(c.Owner, "/"), Set: set})
+		out = append(out, change)
 	}
 	return out
 }
