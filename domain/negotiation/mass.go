@@ -198,7 +198,7 @@ func (m mass) following(s, provider relation.Side, there bool) relation.Side {
 	pending := there && provider.Known && (provider.Teardown == nil || provider.Held())
 	switch {
 	case s.Teardown.Held && pending && provider.Teardown == nil && provider.Choice == relation.ChoiceKeep && !m.about[s.Name()]:
-		s.Teardown = nil
+		s.Teardown, s.Choice = nil, relation.ChoiceKeep // else the store keeps a held end
 	case pending && (s.Teardown.Held || m.endsNow(s)):
 		s = withEnd(s, func(t *relation.Teardown) { t.Held = true })
 	case s.Teardown.Held:

@@ -268,3 +268,31 @@ func TestRequirersFollow(t *testing.T) {
 	assert.True(t, mine().Owes(), "confirmed")
 	assert.Equal(t, w.now, mine().Teardown.Since, "its handlers have their time from now on")
 }
+
+// The store takes a held end back for a choice alone, so that no decision that is older than the end does. The side of a
+// requirer follows its provider's choice by that too, or it would stay held for ever, and no relation of the pair would
+// be made again (TRUST.md T4).
+func TestRequirersFollowByAChoice(t *testing.T) {
+	w, r := borrower(t)
+	w.handling(application.Deployment, "web", "web-1")
+	w.settle(t)
+	w.consumes("web", "store:pg", "none")
+	w.remove(r.Name, r.UID)
+	w.settle(t)
+	w.abroad[0].Sides = lent(r)
+	w.abroad[0].Sides[0].Teardown = &relation.Teardown{Since: w.now, Reason: "Deleted", Held: true}
+	w.later(t, time.Minute)
+	require.True(t, w.sides[r.SideName(application.Requirer)].Held())
+
+	w.abroad[0].Sides = lent(r)
+	w.abroad[0].Sides[0].Choice = relation.ChoiceKeep
+	decisions, _ := w.negotiate(t)
+	for _, d := range decisions {
+		if keep, is := d.(relation.Keep); is {
+			assert.Nil(t, keep.Teardown)
+			assert.Equal(t, relation.ChoiceKeep, keep.Choice)
+			return
+		}
+	}
+	assert.Fail(t, "the side is not taken back")
+}
