@@ -296,3 +296,53 @@ func TestRequirersFollowByAChoice(t *testing.T) {
 	}
 	assert.Fail(t, "the side is not taken back")
 }
+
+// What is held has not ended for an application without handlers either, which keeps no side: its agents keep their files,
+// which they would not write again for a relation that had ended. They learn of the end when it is confirmed (TRUST.md T4).
+func TestHeldEndsAreNotShown(t *testing.T) {
+	w := tenants(t, 8)
+	for i := range 8 {
+		w.pod(application.Deployment, tenant(i), tenant(i)+"-pod")
+	}
+	w.settle(t)
+	life := func(i int) string {
+		var all []relation.Relation
+		for _, r := range w.relations {
+			all = append(all, r.Relation)
+		}
+		name := tenant(i)
+		v := relation.Look(namespace, relation.Record{Name: name, State: w.records[name].State}, all, values(w.sides), open())
+		if len(v.Relations) == 0 {
+			return "absent"
+		}
+		return string(v.Relations[0].Shown.Life)
+	}
+	for i := range 7 {
+		r := w.between(t, tenant(i)+":store-db:main")
+		w.remove(r.Name, r.UID)
+	}
+	for range 3 {
+		decisions, _ := w.negotiate(t)
+		for _, d := range decisions {
+			w.run([]relation.Decision{d}, all)
+			for i := range 7 {
+				require.NotEqual(t, string(conversation.Ending), life(i), "%d after %T", i, d)
+			}
+		}
+	}
+	w.later(t, time.Minute)
+	require.Len(t, w.relations, 1)
+	assert.True(t, w.ofTenant(t, 0).Held())
+	assert.Equal(t, "absent", life(0), "unknown, not ended")
+
+	choose := func(i int, c relation.Choice) {
+		s := w.ofTenant(t, i)
+		s.Choice = c
+		w.sides[s.Name()] = s
+	}
+	choose(0, relation.ChoiceKeep)
+	choose(1, relation.ChoiceConfirm)
+	w.settle(t)
+	assert.Equal(t, string(conversation.Alive), life(0))
+	assert.Equal(t, string(conversation.Ending), life(1))
+}
