@@ -66,7 +66,7 @@ func (u units) departuresFrom(r relation.Relation, e, hearer relation.End) []con
 	}
 	var all []conversation.Departure
 	for _, d := range known {
-		d = d.Without(func(unit conversation.Unit) bool { return !u.there(r, hearer, unit) })
+		d = d.Without(func(unit conversation.Unit) bool { return !u.mayAnswer(hearer, unit.Number) })
 		if d.Over() && d.OverSince.IsZero() {
 			d.OverSince = u.Now
 		}
