@@ -92,7 +92,7 @@ func (r Relation) Under(offers []Offer, now func(name string) string) Relation {
 	for _, o := range offers {
 		if o.End() == r.Provider && o.Covers(requirer) || o.Continues(r) {
 			r.Uncovered, r.lent = false, append(r.lent, o.Secrets...)
-			if r.restored() {
+			if restored(&r.State) {
 				r.State.Offer = o.Name
 			}
 		}
@@ -101,9 +101,7 @@ func (r Relation) Under(offers []Offer, now func(name string) string) Relation {
 }
 
 // restored reports whether a relation that was open has no status: it was restored, and no controller has looked at it.
-func (r Relation) restored() bool {
-	return r.State.Status == "" && r.State.Offer == "" && r.State.ProviderUID != ""
-}
+func restored(s *State) bool { return s.Status == "" && s.Offer == "" && s.ProviderUID != "" }
 
 // Outlives reports whether the relation is with an earlier namespace of its provider's name: uid is that of the
 // present one, empty if it is unknown.

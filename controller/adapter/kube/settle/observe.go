@@ -70,7 +70,7 @@ func (o observer) relations(ctx context.Context, s *relation.Snapshot) error {
 			if err != nil {
 				return err
 			}
-			if !deletionEnds(r, of) {
+			if !object.DeletionEnds(r, of) {
 				d.Deleted = time.Time{}
 			}
 		}
@@ -87,19 +87,10 @@ func (o observer) relations(ctx context.Context, s *relation.Snapshot) error {
 // from the API server.
 func (o observer) definition(ctx context.Context) (*metav1.PartialObjectMetadata, error) {
 	definition, err := object.Definition(ctx, o.live, "relations")
-	if apierrors.IsNotFound(err) {
-		return nil, nil //nolint:nilnil // there is none
-	}
-	if err != nil {
+	if client.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("cannot find out whether deleted relations end: %w", err)
 	}
 	return definition, nil
-}
-
-// deletionEnds reports whether a Relation that is being deleted ends: not if its definition is being deleted, and all
-// Relations with it, nor if that is gone, or is another one than it was made by (TRUST.md T1).
-func deletionEnds(r *v1alpha1.Relation, definition *metav1.PartialObjectMetadata) bool {
-	return definition != nil && definition.DeletionTimestamp == nil && !r.CreationTimestamp.Before(&definition.CreationTimestamp)
 }
 
 // sides reads what the namespace keeps of relations. One that cannot be read keeps its name, so that no other is made.
