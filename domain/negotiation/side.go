@@ -194,7 +194,7 @@ func (k *keeping) needed(r relation.Relation, e relation.End) bool {
 func (k *keeping) noted(s relation.Side, r relation.Relation) relation.Side {
 	switch {
 	case s.Teardown != nil:
-		return k.paid(s)
+		return answered(k.paid(s))
 	case !r.Ended():
 		s.Known = s.Known || k.handleNow(s.Here())
 	case s.Known && !k.debts.mayOwe(s, k.Namespace): // the Relation waits
