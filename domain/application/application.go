@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 )
 
 // Application is a workload with its Services, or a Service without pods.
@@ -299,7 +301,8 @@ func (a *Application) overlay(endpoint string, layer map[string]string) {
 	maps.DeleteFunc(bag, func(_, v string) bool { return v == "" })
 }
 
-// checkBags finds data and Secrets for endpoints that the application does not declare.
+// checkBags finds data and Secrets for endpoints that the application does not declare, and refuses data that together
+// exceed a databag.
 func (a *Application) checkBags() {
 	undeclared := func(prefix, endpoint, what string) {
 		if _, ok := a.Endpoint(endpoint); !ok {
@@ -308,6 +311,10 @@ func (a *Application) checkBags() {
 	}
 	for _, endpoint := range sortedKeys(a.Bags) {
 		undeclared(PrefixData, endpoint, "data")
+		if b := databag.CheckSize(a.Bags[endpoint]); b != nil {
+			a.fault(a.Name, "%s%s: the data of all objects of application %q together: %s: %s", PrefixData, endpoint, a.Name, b.Reason, b.Cure)
+			delete(a.Bags, endpoint)
+		}
 	}
 	for _, endpoint := range sortedKeys(a.Secrets) {
 		undeclared(PrefixSecret, endpoint, "Secret")

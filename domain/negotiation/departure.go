@@ -15,8 +15,8 @@ const mostDepartures = 64
 
 // departures returns those that the relation remembers, the last ones of too many: of units that were in scope, as
 // long as handlers at the other end have yet to handle it, and for a while after (SAFETY.md E15, P2). A unit that is
-// there again has not departed. Without units that could receive it there is nothing to remember. wake is when the
-// first is forgotten.
+// there again has not departed. Without units that could receive it there is nothing more to remember, and what is owed
+// already stays. wake is when the first is forgotten.
 //
 // While the sides may not see each other, neither learns which units of the other are gone: to each
 // side all of them have departed (SAFETY.md M7).
@@ -36,7 +36,7 @@ func (u units) departures(r relation.Relation) (all []conversation.Departure, wa
 		if d.Unit == r.Unit(r.Provider, d.Unit.Number) {
 			hearer = r.Requirer
 		}
-		if u.handles(hearer) {
+		if u.handles(hearer) || d.Inherited() {
 			return 1
 		}
 		return 0
@@ -51,15 +51,13 @@ func (u units) departures(r relation.Relation) (all []conversation.Departure, wa
 
 // departuresFrom lists those of the units of one end, owed to those of the other.
 func (u units) departuresFrom(r relation.Relation, e, hearer relation.End) []conversation.Departure {
-	if len(u.of(hearer)) == 0 {
-		return nil
-	}
 	known := slices.DeleteFunc(slices.Clone(r.State.Departures), func(d conversation.Departure) bool {
 		return d.Unit != r.Unit(e, d.Unit.Number) || u.there(r, e, d.Unit)
 	})
+	received := len(u.of(hearer)) > 0
 	for _, gone := range u.of(e) {
 		unit := r.Unit(e, gone.Number)
-		if hasLeft(r, gone, u.Now) && !slices.ContainsFunc(known, func(d conversation.Departure) bool { return d.Unit == unit }) {
+		if received && hasLeft(r, gone, u.Now) && !slices.ContainsFunc(known, func(d conversation.Departure) bool { return d.Unit == unit }) {
 			known = append(known, conversation.Departure{
 				Unit: unit, Reason: conversation.Reason(gone.Gone), Address: gone.Address, Since: gone.GoneSince,
 				Debt: conversation.Debt{Owed: u.hearers(r, hearer, unit), Handled: !u.handles(hearer)},
@@ -68,7 +66,7 @@ func (u units) departuresFrom(r relation.Relation, e, hearer relation.End) []con
 	}
 	var all []conversation.Departure
 	for _, d := range known {
-		d = d.Without(func(unit conversation.Unit) bool { return !u.there(r, hearer, unit) })
+		d = d.Without(func(unit conversation.Unit) bool { return !u.mayAnswer(hearer, unit.Number) })
 		if d.Over() && d.OverSince.IsZero() {
 			d.OverSince = u.Now
 		}

@@ -30,22 +30,23 @@ const (
 
 // tally counts a provider's relations with the applications of one namespace.
 type tally struct {
-	// living have not ended; short and long have, within those windows.
+	// living have not ended; short and long have, within those windows and not with the namespace.
 	living, short, long int
-	// gone is set if they ended with the namespace, which counts as one end.
-	gone bool
+	// gone is when the last ended with the namespace, which counts as one end; zero if none did. What ended before has
+	// ended with it, and what ends later is of a namespace that was made again.
+	gone time.Time
 }
 
 func (t tally) ends() int {
-	if t.gone {
-		return min(t.long, 1)
+	if t.gone.IsZero() {
+		return t.long
 	}
-	return t.long
+	return t.long + 1
 }
 
 // many reports whether too many have ended for one namespace to end by themselves.
 func (t tally) many() bool {
-	return !t.gone && t.short > mostEnds && t.short*endsPart > t.living+t.short
+	return t.short > mostEnds && t.short*endsPart > t.living+t.short
 }
 
 // tallies count a provider's relations by the namespace of their requirers.
@@ -158,12 +159,20 @@ func (m mass) count(provided []relation.Side, ends []relation.RecentEnd) tallies
 		}
 	}
 	for _, e := range ends {
+		if t := counted[e.Namespace]; e.Reason == relation.EndNamespaceDeleted && e.Time.After(t.gone) {
+			t.gone = e.Time
+			counted[e.Namespace] = t
+		}
+	}
+	for _, e := range ends {
 		t := counted[e.Namespace]
+		if !e.Time.After(t.gone) {
+			continue
+		}
 		t.long++
 		if m.Now.Before(e.Time.Add(shortWindow)) {
 			t.short++
 		}
-		t.gone = t.gone || e.Reason == relation.EndNamespaceDeleted
 		counted[e.Namespace] = t
 	}
 	return counted
@@ -198,7 +207,7 @@ func (m mass) following(s, provider relation.Side, there bool) relation.Side {
 	pending := there && provider.Known && (provider.Teardown == nil || provider.Held())
 	switch {
 	case s.Teardown.Held && pending && provider.Teardown == nil && provider.Choice == relation.ChoiceKeep && !m.about[s.Name()]:
-		s.Teardown = nil
+		s.Teardown, s.Choice = nil, relation.ChoiceKeep // else the store keeps a held end
 	case pending && (s.Teardown.Held || m.endsNow(s)):
 		s = withEnd(s, func(t *relation.Teardown) { t.Held = true })
 	case s.Teardown.Held:

@@ -268,3 +268,81 @@ func TestRequirersFollow(t *testing.T) {
 	assert.True(t, mine().Owes(), "confirmed")
 	assert.Equal(t, w.now, mine().Teardown.Since, "its handlers have their time from now on")
 }
+
+// The store takes a held end back for a choice alone, so that no decision that is older than the end does. The side of a
+// requirer follows its provider's choice by that too, or it would stay held for ever, and no relation of the pair would
+// be made again (TRUST.md T4).
+func TestRequirersFollowByAChoice(t *testing.T) {
+	w, r := borrower(t)
+	w.handling(application.Deployment, "web", "web-1")
+	w.settle(t)
+	w.consumes("web", "store:pg", "none")
+	w.remove(r.Name, r.UID)
+	w.settle(t)
+	w.abroad[0].Sides = lent(r)
+	w.abroad[0].Sides[0].Teardown = &relation.Teardown{Since: w.now, Reason: "Deleted", Held: true}
+	w.later(t, time.Minute)
+	require.True(t, w.sides[r.SideName(application.Requirer)].Held())
+
+	w.abroad[0].Sides = lent(r)
+	w.abroad[0].Sides[0].Choice = relation.ChoiceKeep
+	decisions, _ := w.negotiate(t)
+	for _, d := range decisions {
+		if keep, is := d.(relation.Keep); is {
+			assert.Nil(t, keep.Teardown)
+			assert.Equal(t, relation.ChoiceKeep, keep.Choice)
+			return
+		}
+	}
+	assert.Fail(t, "the side is not taken back")
+}
+
+// What is held has not ended for an application without handlers either, which keeps no side: its agents keep their files,
+// which they would not write again for a relation that had ended. They learn of the end when it is confirmed (TRUST.md T4).
+func TestHeldEndsAreNotShown(t *testing.T) {
+	w := tenants(t, 8)
+	for i := range 8 {
+		w.pod(application.Deployment, tenant(i), tenant(i)+"-pod")
+	}
+	w.settle(t)
+	life := func(i int) string {
+		var all []relation.Relation
+		for _, r := range w.relations {
+			all = append(all, r.Relation)
+		}
+		name := tenant(i)
+		v := relation.Look(namespace, relation.Record{Name: name, State: w.records[name].State}, all, values(w.sides), open())
+		if len(v.Relations) == 0 {
+			return "absent"
+		}
+		return string(v.Relations[0].Shown.Life)
+	}
+	for i := range 7 {
+		r := w.between(t, tenant(i)+":store-db:main")
+		w.remove(r.Name, r.UID)
+	}
+	for range 3 {
+		decisions, _ := w.negotiate(t)
+		for _, d := range decisions {
+			w.run([]relation.Decision{d}, all)
+			for i := range 7 {
+				require.NotEqual(t, string(conversation.Ending), life(i), "%d after %T", i, d)
+			}
+		}
+	}
+	w.later(t, time.Minute)
+	require.Len(t, w.relations, 1)
+	assert.True(t, w.ofTenant(t, 0).Held())
+	assert.Equal(t, "absent", life(0), "unknown, not ended")
+
+	choose := func(i int, c relation.Choice) {
+		s := w.ofTenant(t, i)
+		s.Choice = c
+		w.sides[s.Name()] = s
+	}
+	choose(0, relation.ChoiceKeep)
+	choose(1, relation.ChoiceConfirm)
+	w.settle(t)
+	assert.Equal(t, string(conversation.Alive), life(0))
+	assert.Equal(t, string(conversation.Ending), life(1))
+}

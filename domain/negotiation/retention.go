@@ -33,14 +33,17 @@ func mourned(known relations) map[departedFrom]bool {
 }
 
 // remembered returns the units of an application without those that departed over an hour
-// ago and whose departure no relation remembers any more (SAFETY.md P2). wake is when the
-// first may go.
+// ago, whose departure no relation remembers any more and whose transactions are delivered
+// (SAFETY.md P2). wake is when the first may go.
 func remembered(u units, mourned map[departedFrom]bool, name string) (all []application.Unit, wake time.Time) {
 	if u.OptedOut || u.unreadable.remembers(name) {
 		return u.numbered[name], wake
 	}
 	all = slices.DeleteFunc(slices.Clone(u.numbered[name]), func(unit application.Unit) bool {
 		over := unit.GoneSince.Add(application.Mourning)
+		if unit.Gone != "" && u.committed(name, unit) {
+			return false
+		}
 		if unit.Gone == "" || u.Now.Before(over) {
 			if unit.Gone != "" {
 				wake = soonest(wake, over)
@@ -52,6 +55,14 @@ func remembered(u units, mourned map[departedFrom]bool, name string) (all []appl
 		return !mourned[departedFrom{unit: here}] && !mourned[departedFrom{unit: abroad}]
 	})
 	return all, wake
+}
+
+// committed reports whether a transaction of a unit is not delivered: a later leader delivers it before its own
+// (TRUST.md T10).
+func (u units) committed(name string, unit application.Unit) bool {
+	return slices.ContainsFunc(u.Outboxes, func(o relation.Outbox) bool {
+		return o.Holds && o.Application == name && o.Unit == strconv.Itoa(unit.Number)
+	})
 }
 
 // retained has the bags and outboxes that are needed no more.

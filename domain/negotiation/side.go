@@ -194,7 +194,7 @@ func (k *keeping) needed(r relation.Relation, e relation.End) bool {
 func (k *keeping) noted(s relation.Side, r relation.Relation) relation.Side {
 	switch {
 	case s.Teardown != nil:
-		return k.paid(s)
+		return answered(k.paid(s))
 	case !r.Ended():
 		s.Known = s.Known || k.handleNow(s.Here())
 	case s.Known && !k.debts.mayOwe(s, k.Namespace): // the Relation waits
@@ -247,14 +247,14 @@ func (k *keeping) finish(before relation.Side) {
 	k.all = append(k.all, is)
 }
 
-// paid returns a side whose end is owed to the units that are still there.
+// paid returns a side whose end is owed to the units that are still there and have handlers.
 func (k *keeping) paid(s relation.Side) relation.Side {
 	if s.Teardown != nil {
 		if late := s.Teardown.Since.Add(hearing); k.Now.Before(late) {
 			k.wake = soonest(k.wake, late) // then the application shows it
 		}
 		t := *s.Teardown
-		t.Debt = t.Without(func(unit conversation.Unit) bool { return !k.lives(s.Here(), unit.Number) })
+		t.Debt = t.Without(func(unit conversation.Unit) bool { return !k.mayAnswer(s.Here(), unit.Number) })
 		s.Teardown = &t
 	}
 	return s
@@ -263,9 +263,11 @@ func (k *keeping) paid(s relation.Side) relation.Side {
 // handleNow reports whether a unit of an end has handlers.
 func (u units) handleNow(e relation.End) bool { return len(relation.Hearers(e, u.of(e))) > 0 }
 
-// lives reports whether a unit of an end is there.
-func (u units) lives(e relation.End, number int) bool {
-	return slices.ContainsFunc(u.of(e), func(unit application.Unit) bool { return unit.Gone == "" && unit.Number == number })
+// mayAnswer reports whether a unit of an end is there and has handlers: a pod may have taken the place of one that had.
+func (u units) mayAnswer(e relation.End, number int) bool {
+	return slices.ContainsFunc(u.of(e), func(unit application.Unit) bool {
+		return unit.Gone == "" && unit.Handles && unit.Number == number
+	})
 }
 
 // endsOwed names the ends that an application of this namespace has owed to its handlers for a while.

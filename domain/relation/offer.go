@@ -81,7 +81,8 @@ func (o Offer) Admit(now func(name string) string) (consumers []Namespace, diffe
 
 // Under returns a relation as the Offers of its provider's namespace leave it. The request to open it is an object in
 // the requirer's namespace, where more people may write than the provider trusts: without an Offer it is not open.
-// Nor is it open if one of the namespaces was made again: now returns the UID of a namespace.
+// Nor is it open if one of the namespaces was made again: now returns the UID of a namespace. One that was open and was
+// restored without its status is open by the Offer that covers it.
 func (r Relation) Under(offers []Offer, now func(name string) string) Relation {
 	r.Uncovered, r.lent = r.Abroad(), nil
 	if !r.Abroad() || r.Outlives(now(r.Provider.Namespace)) {
@@ -91,10 +92,16 @@ func (r Relation) Under(offers []Offer, now func(name string) string) Relation {
 	for _, o := range offers {
 		if o.End() == r.Provider && o.Covers(requirer) || o.Continues(r) {
 			r.Uncovered, r.lent = false, append(r.lent, o.Secrets...)
+			if restored(&r.State) {
+				r.State.Offer = o.Name
+			}
 		}
 	}
 	return r
 }
+
+// restored reports whether a relation that was open has no status: it was restored, and no controller has looked at it.
+func restored(s *State) bool { return s.Status == "" && s.Offer == "" && s.ProviderUID != "" }
 
 // Outlives reports whether the relation is with an earlier namespace of its provider's name: uid is that of the
 // present one, empty if it is unknown.

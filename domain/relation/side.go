@@ -130,6 +130,10 @@ func Hearers(e End, units []application.Unit) []conversation.Unit {
 // Held reports whether the relation has ended for the side, and its end waits for a person (TRUST.md T4).
 func (s Side) Held() bool { return s.Teardown != nil && s.Teardown.Held }
 
+// undecided reports whether a provider's handlers know the relation, and its end, if it has one, has yet to be noted or
+// to be decided about by a person: it has ended for neither side (TRUST.md T4).
+func (s Side) undecided() bool { return s.Known && (s.Teardown == nil || s.Held()) }
+
 // Owes reports whether the side owes the end of the relation to its handlers.
 func (s Side) Owes() bool { return s.Teardown != nil && !s.Held() && !s.Teardown.Over() }
 

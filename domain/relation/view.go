@@ -76,22 +76,34 @@ func Look(namespace string, record Record, relations []Relation, sides []Side, s
 
 // see returns the relations that an application may see, without bags.
 func see(namespace string, record Record, relations []Relation, sides []Side) []Seen {
-	kept := sidesOf(namespace, record.Name, sides)
+	kept, theirs := sidesOf(namespace, record.Name, sides), providersOf(namespace, record.Name, sides)
 	handles := slices.ContainsFunc(record.State.Units, func(u application.Unit) bool { return u.Gone == "" && u.Handles })
 	var all []Seen
 	for _, r := range relations {
 		seen, concerned := r.SeenFrom(namespace, record.Name)
 		side, is := kept[sideKey{r.UID, seen.Shown.Role}]
 		delete(kept, sideKey{r.UID, seen.Shown.Role})
+		if provider, waits := theirs[r.UID]; waits && !is && provider.undecided() {
+			seen.goesOn()
+		}
+		delete(theirs, r.UID)
 		if concerned && r.State.ID > 0 && seen.by(side, is, handles) {
 			all = append(all, seen)
 		}
 	}
 	for _, side := range kept {
+		delete(theirs, side.Relation)
 		if side.Owes() {
 			seen := Seen{Relation: side.relation(), Here: side.Here()}
 			seen.show()
 			seen.by(side, true, handles)
+			all = append(all, seen)
+		}
+	}
+	for _, provider := range theirs {
+		if !handles && !provider.Abroad() && provider.Owes() { // its end was held when the Relation went
+			seen := Seen{Relation: provider.relation(), Here: provider.Requirer}
+			seen.show()
 			all = append(all, seen)
 		}
 	}
@@ -115,6 +127,28 @@ func sidesOf(namespace, name string, sides []Side) map[sideKey]Side {
 	return all
 }
 
+// providersOf returns the providers' sides of the relations that an application requires, by the relations' identities.
+func providersOf(namespace, name string, sides []Side) map[string]Side {
+	all := map[string]Side{}
+	for _, s := range sides {
+		if s.Role == application.Provider && s.Requirer.Namespace == namespace && s.Requirer.Application == name {
+			all[s.Relation] = s
+		}
+	}
+	return all
+}
+
+// goesOn shows a relation that has ended as one that has not: its end is not noted yet, or held.
+func (s *Seen) goesOn() {
+	if !s.Ended() {
+		return
+	}
+	s.Shown.Life, s.Shown.EndReason, s.Shown.Final = conversation.Alive, "", false
+	if !s.Open() {
+		s.Shown.Life, s.Shown.EndReason = conversation.Suspended, conversation.SuspendedReason
+	}
+}
+
 // by shows the relation as its side keeps it, and reports whether the application may see it: not while there is
 // no side, if units with handlers could hear of it or its provider is in another namespace, and not while its end is
 // held.
@@ -129,11 +163,8 @@ func (s *Seen) by(side Side, kept, handles bool) bool {
 	case side.Teardown != nil:
 		s.Shown.Life, s.Shown.EndReason, s.Shown.Final = conversation.Ending, conversation.RelationRemoved, true
 		s.Shown.End, s.ended = side.Teardown.Owing(), side.Teardown
-	case side.Known && s.Ended(): // the side is about to take note of it
-		s.Shown.Life, s.Shown.EndReason, s.Shown.Final = conversation.Alive, "", false
-		if !s.Open() {
-			s.Shown.Life, s.Shown.EndReason = conversation.Suspended, conversation.SuspendedReason
-		}
+	case side.Known: // it is about to take note of an end
+		s.goesOn()
 	}
 	return true
 }

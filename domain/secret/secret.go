@@ -13,7 +13,9 @@ import (
 // revisions is none.
 type Secret struct {
 	// ID names it, for ever.
-	ID    string
+	ID string
+	// Made is when its object was made, by a restore too.
+	Made  time.Time
 	Owner Owner
 	// Label is the owner's name for it, Description is for people.
 	Label, Description string

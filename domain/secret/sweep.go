@@ -19,6 +19,8 @@ type Snapshot struct {
 	Secrets []Secret
 	// Relations are the identities of all relations that exist, or whose sides are kept.
 	Relations []string
+	// Defined is when the definitions of relations and of their sides were made, by a restore too.
+	Defined time.Time
 	// Units are the units of each application that is known.
 	Units map[string]Roll
 }
@@ -87,8 +89,8 @@ func (LetGo) decision()   {}
 func (Unmark) decision()  {}
 func (Discard) decision() {}
 
-// doubt is how long marked content is left alone: far longer than a transaction takes,
-// and than a restore of a namespace.
+// doubt is how long marked content, and grants for relations that are missing after a restore, are left alone: far
+// longer than a transaction takes, and than a restore of a namespace.
 const doubt = 24 * time.Hour
 
 // Doubted reports whether a mark is old enough to act on it.
@@ -146,10 +148,16 @@ func (s Snapshot) forgotten(one Secret) bool {
 	return known && one.Owner.Unit != "" && !one.Ended() && roll.forgotten(one.Owner.Unit, one.latest().Created)
 }
 
+// knows reports whether the relations of a secret are known, so that those that are missing are over. After a restore of
+// the secret or of their definitions they may follow for a while (TRUST.md T5).
+func (s Snapshot) knows(one Secret) bool {
+	return s.Now.Sub(one.Made) > doubt && s.Now.Sub(s.Defined) > doubt
+}
+
 func (s Snapshot) letGo(one Secret) LetGo {
 	let := LetGo{ID: one.ID}
 	for _, a := range one.Access {
-		if !slices.Contains(s.Relations, a.Relation) && !slices.Contains(let.Relations, a.Relation) {
+		if s.knows(one) && !slices.Contains(s.Relations, a.Relation) && !slices.Contains(let.Relations, a.Relation) {
 			let.Relations = append(let.Relations, a.Relation)
 		}
 	}

@@ -22,3 +22,10 @@ func Definition(ctx context.Context, live client.Reader, plural string) (*metav1
 	}
 	return definition, nil
 }
+
+// DeletionEnds reports whether the deletion of an object is its end. It is not if the definition of its kind is being
+// deleted, is nil for one that has gone, or is another one: what goes with a definition may be restored (TRUST.md T1).
+func DeletionEnds(o client.Object, definition *metav1.PartialObjectMetadata) bool {
+	created := o.GetCreationTimestamp()
+	return definition != nil && definition.DeletionTimestamp.IsZero() && !created.Before(&definition.CreationTimestamp)
+}

@@ -19,8 +19,8 @@ const (
 	ByProvider = "provider"
 	// ByProviderNamespace finds the relations of other namespaces to one, by its name.
 	ByProviderNamespace = "providerNamespace"
-	// BySide finds the sides of an application, by AtEnd; ByOtherNamespace those whose other end is in another
-	// namespace, by its name.
+	// BySide finds the sides of an application and of the providers that it relates to, by AtEnd; ByOtherNamespace those
+	// whose other end is in another namespace, by its name.
 	BySide           = "side"
 	ByOtherNamespace = "otherNamespace"
 	// ByConsumer finds the Offers to a namespace, by its name.
@@ -116,7 +116,11 @@ func side(o client.Object) []string {
 	if !ok {
 		return nil
 	}
-	return []string{AtEnd(s.Namespace, SideEnd(s).Application)}
+	keys := []string{AtEnd(s.Namespace, SideEnd(s).Application)}
+	if s.Spec.Role == v1alpha1.RoleProvider {
+		keys = append(keys, AtEnd(cmp.Or(s.Spec.Requirer.Namespace, s.Namespace), s.Spec.Requirer.Application))
+	}
+	return keys
 }
 
 // SideEnd returns the end that a side is of.

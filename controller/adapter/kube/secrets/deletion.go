@@ -45,12 +45,11 @@ func (v *Vault) deleted(ctx context.Context, s *v1alpha1.RelatedSecret) {
 	}
 }
 
-// ended reports whether the deletion of a secret's object was its end. It was not if the definition of its kind is
-// being deleted, is gone, or is another one: what goes with a definition may be restored (TRUST.md T1).
+// ended reports whether the deletion of a secret's object was its end.
 func (v *Vault) ended(ctx context.Context, s *v1alpha1.RelatedSecret) (bool, error) {
 	definition, err := object.Definition(ctx, v.Reader, "relatedsecrets")
 	if err != nil {
 		return false, err
 	}
-	return definition.DeletionTimestamp.IsZero() && !s.CreationTimestamp.Before(&definition.CreationTimestamp), nil
+	return object.DeletionEnds(s, definition), nil
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -54,6 +55,9 @@ func (v *Vault) Observe(ctx context.Context, namespace string) (s secret.Snapsho
 	if s.Secrets, err = object.SecretsOf(ctx, v.Reader, namespace); err != nil || len(s.Secrets) == 0 {
 		return s, err
 	}
+	if s.Defined, err = v.defined(ctx); err != nil {
+		return s, err
+	}
 	var relations v1alpha1.RelationList
 	if err := v.Reader.List(ctx, &relations, client.InNamespace(namespace)); err != nil {
 		return s, fmt.Errorf("cannot list relations: %w", err)
@@ -79,6 +83,22 @@ func (v *Vault) Observe(ctx context.Context, namespace string) (s secret.Snapsho
 		}
 	}
 	return s, v.observeVisitors(ctx, &s)
+}
+
+// defined returns when the definitions of relations and of their sides were made; zero if there are none, so that none can
+// be listed either.
+func (v *Vault) defined(ctx context.Context) (last time.Time, err error) {
+	for _, plural := range []string{"relations", "relationsides"} {
+		definition, err := object.Definition(ctx, v.Reader, plural)
+		switch {
+		case apierrors.IsNotFound(err):
+		case err != nil:
+			return last, err
+		case definition.CreationTimestamp.After(last):
+			last = definition.CreationTimestamp.UTC()
+		}
+	}
+	return last, nil
 }
 
 // observeVisitors reads from other namespaces which relations of grants still exist, and the units of

@@ -128,7 +128,7 @@ func (l *lister) workloads() []application.Workload {
 		s := &statefulSets.Items[i]
 		w := l.toWorkload(application.StatefulSet, s, s.Spec.Template)
 		w.Replicas = replicas(s.Spec.Replicas)
-		w.RollingOut = s.Status.ObservedGeneration < s.Generation || s.Status.UpdateRevision != s.Status.CurrentRevision
+		w.RollingOut = statefulSetRolls(s)
 		leave(&w, statefulSetLeaves(s))
 		all = append(all, w)
 	}
@@ -231,6 +231,14 @@ func leave(w *application.Workload, why string) {
 	if w.RollingOut && why != "" {
 		w.RollingOut, w.LeftToPeople = false, why
 	}
+}
+
+// statefulSetRolls reports whether old pods are still being replaced. With strategy OnDelete the current revision stays
+// what it was when people have replaced all.
+func statefulSetRolls(s *appsv1.StatefulSet) bool {
+	replaced := s.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType &&
+		int(s.Status.UpdatedReplicas) >= replicas(s.Spec.Replicas)
+	return s.Status.ObservedGeneration < s.Generation || s.Status.UpdateRevision != s.Status.CurrentRevision && !replaced
 }
 
 // statefulSetLeaves returns why a StatefulSet replaces no more pods, and the cure; empty if it still does.

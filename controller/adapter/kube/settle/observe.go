@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
@@ -61,15 +62,15 @@ func (o observer) relations(ctx context.Context, s *relation.Snapshot) error {
 	if err := o.reader.List(ctx, &list, client.InNamespace(s.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("cannot list relations: %w", err)
 	}
-	ends := sync.OnceValues(func() (bool, error) { return o.deletionEnds(ctx) })
+	definition := sync.OnceValues(func() (*metav1.PartialObjectMetadata, error) { return o.definition(ctx) })
 	for _, r := range merge(pointers(list.Items), unseen) {
 		d, unreadable := convert.ToRelation(r)
 		if !d.Deleted.IsZero() && !d.Ended() {
-			is, err := ends()
+			of, err := definition()
 			if err != nil {
 				return err
 			}
-			if !is {
+			if !object.DeletionEnds(r, of) {
 				d.Deleted = time.Time{}
 			}
 		}
@@ -82,15 +83,14 @@ func (o observer) relations(ctx context.Context, s *relation.Snapshot) error {
 	return nil
 }
 
-// deletionEnds reports whether a Relation that is being deleted ends: not if its definition is being deleted,
-// and all Relations with it (TRUST.md T1). It is called after the deletion was seen, and reads the definition
+// definition returns the definition of Relations; nil if there is none. It is called after a deletion was seen, and reads
 // from the API server.
-func (o observer) deletionEnds(ctx context.Context) (bool, error) {
+func (o observer) definition(ctx context.Context) (*metav1.PartialObjectMetadata, error) {
 	definition, err := object.Definition(ctx, o.live, "relations")
 	if client.IgnoreNotFound(err) != nil {
-		return false, fmt.Errorf("cannot find out whether deleted relations end: %w", err)
+		return nil, fmt.Errorf("cannot find out whether deleted relations end: %w", err)
 	}
-	return err == nil && definition.DeletionTimestamp == nil, nil
+	return definition, nil
 }
 
 // sides reads what the namespace keeps of relations. One that cannot be read keeps its name, so that no other is made.

@@ -107,6 +107,9 @@ func (c changes) seen(ctx context.Context, kind string, event any) {
 		c.relationChanged(typed)
 	case *v1alpha1.RelationSide:
 		c.changed(typed.Namespace, object.SideEnd(typed).Application)
+		if typed.Spec.Role == v1alpha1.RoleProvider {
+			c.changed(cmp.Or(typed.Spec.Requirer.Namespace, typed.Namespace), typed.Spec.Requirer.Application)
+		}
 	case *v1alpha1.RelatedApplication:
 		c.changed(typed.Namespace, typed.Name)
 	case *v1alpha1.Databag:

@@ -98,7 +98,7 @@ func (v *Views) relations(ctx context.Context, namespace, application string) ([
 	return current, nil
 }
 
-// sides returns the sides of an application's relations.
+// sides returns the sides of an application's relations, and those of their providers, which tell whether an end is held.
 func (v *Views) sides(ctx context.Context, namespace, application string) ([]relation.Side, error) {
 	var list v1alpha1.RelationSideList
 	if err := v.Reader.List(ctx, &list, object.At(object.BySide, namespace, application), client.UnsafeDisableDeepCopy); err != nil {

@@ -11,7 +11,7 @@ import (
 // ToSecret returns a secret as the domain knows it.
 func ToSecret(s *v1alpha1.RelatedSecret) secret.Secret {
 	d := secret.Secret{
-		ID: s.Name, Owner: secret.Owner{Application: s.Spec.Application, Unit: s.Spec.Unit},
+		ID: s.Name, Made: s.CreationTimestamp.UTC(), Owner: secret.Owner{Application: s.Spec.Application, Unit: s.Spec.Unit},
 		Label: s.State.Label, Description: s.State.Description,
 		Rotation: secret.Rotation(s.State.Rotation), Rotates: value.Time(s.State.RotationTime), Latest: int(s.State.LatestRevision),
 	}

@@ -1,0 +1,46 @@
+package negotiation_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+)
+
+// A departure stays owed however long the application at the other end has no unit: the leader that comes inherits it
+// (SAFETY.md E15, TRUST.md T2).
+func TestDeparturesOutliveTheirHearers(t *testing.T) {
+	w := newWorld()
+	w.deployment("db", map[string]string{application.KeyProvides: "main:pg", "data.tengu.io/main": "host: db"})
+	w.consumes("web", "store:pg", "db")
+	for _, name := range []string{"web-0", "web-1"} {
+		w.pod(application.Deployment, "web", name)
+		p := w.pods[name]
+		p.Address = "10.0.1.1"
+		w.pods[name] = p
+	}
+	w.handling(application.Deployment, "db", "db-0")
+	w.settle(t)
+	db := func(n int) conversation.Unit { return conversation.Unit{Application: "db", Number: n} }
+	delete(w.pods, "web-1")
+	w.settle(t)
+	require.Equal(t, map[string][]conversation.Unit{"web/1": {db(0)}}, w.departures(t))
+
+	t.Log("nobody is there, for longer than a unit is remembered")
+	delete(w.pods, "db-0")
+	w.settle(t)
+	w.later(t, 3*time.Hour)
+	w.later(t, 3*time.Hour)
+	w.handling(application.Deployment, "db", "db-1")
+	w.settle(t)
+	require.Contains(t, w.departures(t), "web/1", "db/0 let web/1 in, and nobody has shut it out")
+	assert.True(t, w.only(t).State.Departures[0].Inherited())
+	w.answers(t, db(1), true)
+	w.settle(t)
+	w.later(t, 2*time.Hour)
+	assert.Empty(t, w.departures(t))
+}
