@@ -21,11 +21,11 @@ func arguments(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// positional returns the words of a usage line between the command and its flags.
+// positional returns the words of a usage line between the command and its flags, which may be in brackets.
 func positional(use string) []string {
 	words := strings.Fields(use)[1:]
 	for i, word := range words {
-		if strings.HasPrefix(word, "-") {
+		if strings.HasPrefix(strings.TrimPrefix(word, "["), "-") {
 			return words[:i]
 		}
 	}

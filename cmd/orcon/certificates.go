@@ -72,6 +72,9 @@ func (o *revokeOptions) run(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	if _, err := work.Own(ctx); err != nil {
+		return err
+	}
 	affected, err := work.Affected(ctx)
 	if err != nil {
 		return err

@@ -42,8 +42,8 @@ func TestCertificatesRevoke(t *testing.T) {
 		"Declined":    {"nothing is changed before", nil, "\n", nil, exitMisuse, shown, "nothing was changed"},
 		"Late":        {"it is revoked, and the controller does not run", nil, "y\n", []string{"--timeout=1ms"}, exitTimeout, shown, "kubectl -n orcon-system logs deployment/relations-controller"},
 		"NotIn":       {"the cure", map[string]string{deployments: `{"kind":"DeploymentList","apiVersion":"apps/v1","items":[]}`}, "", nil, exitMisuse, "", "Orcon is not installed in this cluster: orcon check shows what is"},
-		"CertManager": {"Orcon has no authority", map[string]string{secret: "-"}, "", []string{"--yes"}, exitMisuse, shown, "with cert-manager, Orcon has no authority of its own"},
-		"Unseen":      {"the right that is missing", map[string]string{secret: ""}, "", []string{"--yes"}, exitMisuse, shown, "cannot read Secret orcon-system/orcon-ca"},
+		"CertManager": {"Orcon has no authority, and nothing happens", map[string]string{secret: "-"}, "", nil, exitMisuse, "", "as docs/explanation/certificates.md shows"},
+		"Unseen":      {"the right that is missing", map[string]string{secret: ""}, "", []string{"--yes"}, exitMisuse, "", "cannot read Secret orcon-system/orcon-ca"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

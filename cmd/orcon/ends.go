@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -96,8 +97,7 @@ func (o *endsOptions) run(c *cobra.Command) error {
 	s := screenOf(c)
 	return o.output.print(s, lines, func() error {
 		if len(lines) == 0 {
-			s.note("no end is owed or held")
-			return nil
+			return noEnds(c.Context(), s, kinds, namespace)
 		}
 		t := s.table("NAMESPACE", "NAME", "ENDPOINT", "WITH", "ENDED", "STATE")
 		for _, e := range lines {
@@ -107,12 +107,25 @@ func (o *endsOptions) run(c *cobra.Command) error {
 	})
 }
 
+// noEnds notes that there are no ends in a namespace, or in any for "". It fails if the namespace does not exist.
+func noEnds(ctx context.Context, s screen, kinds client.Client, namespace string) error {
+	if namespace == "" {
+		s.note("no end is owed or held")
+		return nil
+	}
+	if _, err := existing(ctx, kinds, namespace); err != nil {
+		return err
+	}
+	s.note("no end is owed or held in namespace " + namespace + " (orcon ends -A shows every namespace)")
+	return nil
+}
+
 // endedSides lists the sides of ended relations, of every namespace for "", in order.
 func endedSides(ctx context.Context, kinds client.Reader, namespace string) ([]v1alpha1.RelationSide, error) {
 	var list v1alpha1.RelationSideList
 	if err := kinds.List(ctx, &list, client.InNamespace(namespace)); err != nil {
 		if meta.IsNoMatchError(err) {
-			return nil, errors.New("cannot list ends: Orcon is not installed in this cluster: orcon check shows what is")
+			return nil, errNotInstalled
 		}
 		return nil, fmt.Errorf("cannot list ends: %w", err)
 	}
@@ -234,7 +247,11 @@ func (o *choiceOptions) sides(ctx context.Context, kinds client.Reader, namespac
 	for _, name := range names {
 		var s v1alpha1.RelationSide
 		if err := kinds.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &s); err != nil {
-			return nil, fmt.Errorf("cannot %s the end of relation side %s: %w: orcon ends -n %s lists the ends", o.verb, name, err, namespace)
+			err = fmt.Errorf("cannot %s the end of relation side %s: %w", o.verb, name, err)
+			if apierrors.IsNotFound(err) {
+				err = fmt.Errorf("%w: orcon ends -n %s lists the ends", err, namespace)
+			}
+			return nil, err
 		}
 		if err := o.allowed(&s); err != nil {
 			return nil, fmt.Errorf("cannot %s the end of relation side %s: %w", o.verb, name, err)

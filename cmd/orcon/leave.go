@@ -137,7 +137,7 @@ func showKept(ctx context.Context, s screen, cluster removal.Cluster) error {
 	if err := errors.Join(failed, unread, err); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "%d relations stay, with all that is stored of them, and no handler runs.\n", len(census.Relations))
+	fmt.Fprintf(s.out, "Relations that stay, with all that is stored of them: %d. No handler runs.\n", len(census.Relations))
 	section(s, "Deleted:", parts)
 	var bare, owed []string
 	for _, e := range census.Bare() {
@@ -162,7 +162,7 @@ func showEnded(ctx context.Context, s screen, cluster removal.Cluster) error {
 	if err := ready(ctx, cluster, census); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "%d relations end, in every namespace.\n", len(census.Relations))
+	fmt.Fprintf(s.out, "Relations that end, in every namespace: %d.\n", len(census.Relations))
 	told := map[bool][]string{}
 	for _, side := range append(census.Told(), census.Owed()...) {
 		told[census.Deaf(side)] = append(told[census.Deaf(side)], removal.Owing(side))

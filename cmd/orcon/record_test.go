@@ -136,7 +136,7 @@ func TestRecordNeedsACluster(t *testing.T) {
 	assert.Contains(t, errs, "nothing")
 	code, _, errs = call("", append([]string{"record", "7"}, answering(t, map[string]string{"/apis": `{"kind":"APIGroupList","groups":[]}`, "/apis/orcon.tengu.io/v1alpha1": `{"kind":"APIResourceList","groupVersion":"orcon.tengu.io/v1alpha1","resources":[]}`})...)...)
 	assert.Equal(t, exitMisuse, code)
-	assert.Contains(t, errs, "Orcon is not installed in this cluster: orcon install builtin:selfsigned")
+	assert.Contains(t, errs, "Orcon is not installed in this cluster, or one of its definitions is missing: orcon check")
 	code, _, errs = call("", "record", "7", "--replay", "-o", "yaml")
 	assert.Equal(t, exitMisuse, code)
 	assert.Contains(t, errs, "cannot print --replay as yaml")

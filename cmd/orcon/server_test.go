@@ -145,6 +145,7 @@ func TestArguments(t *testing.T) {
 		"Flag":     {[]string{"plan", "deploy/", "--nme", "shop"}, "unknown flag: --nme (did you mean --name?): see orcon plan --help"},
 		"Short":    {[]string{"status", "-x"}, "see orcon status --help"},
 		"None":     {[]string{"version", "now"}, `unexpected argument "now"`},
+		"Leave":    {[]string{"leave", "now"}, `unexpected argument "now": example: orcon leave`},
 	}
 	for label, tc := range tests {
 		t.Run(label, func(t *testing.T) {

@@ -22,8 +22,9 @@ const (
 	stateFailed  = "failed"
 )
 
-// errNotInstalled is the error of a cluster that has no kinds of Orcon.
-var errNotInstalled = errors.New("Orcon is not installed in this cluster: orcon install builtin:selfsigned --name orcon -n default") //nolint:staticcheck // a name begins it
+// errNotInstalled is the error of a cluster that lacks a kind of Orcon. Installing it is not always the cure: where one
+// definition was deleted, relations would begin anew.
+var errNotInstalled = errors.New("Orcon is not installed in this cluster, or one of its definitions is missing: orcon check shows what helps") //nolint:staticcheck // a name begins it
 
 // statusOptions are the flags of status.
 type statusOptions struct {

@@ -196,7 +196,10 @@ func TestStatus(t *testing.T) {
 		})...), exitMisuse, "", "there is no namespace shpo: use -A"},
 		"Forbidden": {"the user may not read it", append([]string{"status"}, answering(t, map[string]string{group + "namespaces/shop/relatedapplications": ""})...), exitMisuse, "", "you may not read namespace shop: use -n"},
 		"EmptyJSON": {"an empty list is one", append([]string{"status", "-o", "json"}, one("", "", "")...), 0, "[]\n", ""},
-		"NoOrcon":   {"what to install", append([]string{"status"}, answering(t, map[string]string{"/apis": `{"kind":"APIGroupList","groups":[]}`, "/apis/orcon.tengu.io/v1alpha1": `{"kind":"APIResourceList","groupVersion":"orcon.tengu.io/v1alpha1","resources":[]}`})...), exitMisuse, "", "Orcon is not installed in this cluster: orcon install builtin:selfsigned"},
+		"KindGone": {"its definition was just deleted", append([]string{"status"}, answering(t, map[string]string{
+			group + "namespaces/shop/relatedapplications": listOf("RelatedApplication", ""),
+		})...), exitMisuse, "", "or one of its definitions is missing: orcon check"},
+		"NoOrcon": {"what to install", append([]string{"status"}, answering(t, map[string]string{"/apis": `{"kind":"APIGroupList","groups":[]}`, "/apis/orcon.tengu.io/v1alpha1": `{"kind":"APIResourceList","groupVersion":"orcon.tengu.io/v1alpha1","resources":[]}`})...), exitMisuse, "", "Orcon is not installed in this cluster, or one of its definitions is missing: orcon check"},
 	}
 	for label, tc := range tests {
 		t.Run(label, func(t *testing.T) {

@@ -86,7 +86,7 @@ func statusLines(ctx context.Context, kinds client.Client, namespace string, run
 // unreadable returns the error of a status that cannot be read, with its cure.
 func unreadable(namespace string, err error) error {
 	switch {
-	case meta.IsNoMatchError(err):
+	case meta.IsNoMatchError(err) || apierrors.IsNotFound(err):
 		return errNotInstalled
 	case apierrors.IsForbidden(err) && namespace == "":
 		return fmt.Errorf("you may not read every namespace: name one with -n, in which you have the cluster role view: %w", err)

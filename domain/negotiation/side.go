@@ -275,7 +275,11 @@ func endsOwed(now time.Time, all []relation.Side, name string) []condition.Condi
 	var texts []string
 	for _, s := range all {
 		if s.Owes() && s.Here().Application == name && !now.Before(s.Teardown.Since.Add(hearing)) {
-			texts = append(texts, owedText(s))
+			text := owedText(s)
+			if !s.Teardown.Held && len(s.Teardown.Owed) == 0 {
+				text += ": start one, or waive the end: orcon ends waive " + s.Name() + " -n " + s.Here().Namespace
+			}
+			texts = append(texts, text)
 		}
 	}
 	if len(texts) == 0 {
@@ -299,7 +303,6 @@ func owedText(s relation.Side) string {
 		}
 		to = listed(names)
 	}
-	return fmt.Sprintf("the end of the relation of %s with %s is owed to %s since %s",
-		here.Endpoint, s.Other(here).Written(here.Namespace), to,
-		s.Teardown.Since.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("since %s the end of the relation of %s with %s is owed to %s",
+		s.Teardown.Since.UTC().Format(time.RFC3339), here.Endpoint, s.Other(here).Written(here.Namespace), to)
 }

@@ -47,7 +47,7 @@ func TestEndIsOwed(t *testing.T) {
 	w.later(t, time.Minute)
 	assert.Empty(t, w.relations, "what is owed keeps neither the object nor its name")
 	assert.Contains(t, w.databags, said.Name(), "the handlers may still need their own bag")
-	assert.Contains(t, w.says("web", condition.Ready).Message, "the end of the relation of main with web:store is owed to db/0 since 2026-01-02T03:04:05Z")
+	assert.Contains(t, w.says("web", condition.Ready).Message, "since 2026-01-02T03:04:05Z the end of the relation of main with web:store is owed to db/0")
 	assert.Contains(t, w.says("db", condition.EndsOwed).Message, "owed to db/0")
 
 	t.Log("nobody is there who knew it")

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/test/docs"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
 
@@ -55,6 +56,32 @@ func rotateCertManager(t *testing.T, c *controlplane.Cluster) {
 	w.restart(webhookName) // so that connections are made anew
 	pods.none()
 	w.stillServed(consumer)
+	w.revokesCertManager()
+}
+
+// revokesCertManager runs the commands of the page about certificates that revoke an authority of cert-manager: neither
+// agents nor the API server trust the earlier one then, and pods are admitted without a pause (TRUST.md R6).
+func (w *world) revokesCertManager() {
+	w.t.Helper()
+	pages, err := docs.Pages(repository(w.t))
+	require.NoError(w.t, err)
+	at := slices.IndexFunc(pages, func(p docs.Page) bool { return p.File == "docs/explanation/certificates.md" })
+	require.GreaterOrEqual(w.t, at, 0)
+	page := pages[at]
+	page.Blocks = slices.Clone(page.Blocks)
+	for i := range page.Blocks {
+		page.Blocks[i].Test = ""
+	}
+	before := w.secret("orcon-authority").Data["tls.crt"]
+	pods := w.admit()
+	docs.Runner{
+		Root: repository(w.t), Programs: []string{filepath.Join(w.Programs, "kubectl")},
+		Env: []string{"KUBECONFIG=" + w.Kubeconfig}, Patience: patience,
+	}.Run(w.t, page)
+	authority := w.secret("orcon-authority").Data["tls.crt"]
+	require.NotEqual(w.t, serials(before), serials(authority))
+	w.trusts(authority, authority)
+	pods.none()
 }
 
 // runCertManager runs cert-manager's controllers until the test ends.

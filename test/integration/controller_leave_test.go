@@ -117,7 +117,7 @@ func (w *tenancy) keepAndComeBack(t *testing.T, orcon func(*testing.T, ...string
 	told := w.follow(t)
 	w.c.stop()
 	out := orcon(t, "leave", "--yes")
-	assert.Contains(t, out, "1 relations stay, with all that is stored of them, and no handler runs.")
+	assert.Contains(t, out, "Relations that stay, with all that is stored of them: 1. No handler runs.")
 	_, bare, _ := strings.Cut(out, "start without files and variables of relations:\n")
 	assert.Contains(t, bare, "  "+w.bank.namespace+"/vault\n")
 	assert.Contains(t, bare, "  "+w.shop.namespace+"/web\n")
@@ -195,8 +195,8 @@ func (w *tenancy) endAll(t *testing.T, _ func(*testing.T, ...string) string) {
 	err = <-stopped
 	require.ErrorIs(t, err, removal.ErrDeaf)
 	side := w.bank.sides()[v1alpha1.RoleProvider]
-	waiver := "orcon ends waive " + side.Name + " -n " + w.bank.namespace
-	assert.Contains(t, err.Error(), w.bank.namespace+"/vault (main, with web."+w.shop.namespace+":store): start one, or waive the end: "+waiver)
+	assert.Contains(t, err.Error(), w.bank.namespace+"/vault (main, with web."+w.shop.namespace+":store): opt its namespace in again")
+	assert.Contains(t, err.Error(), "or waive the end: orcon ends waive "+side.Name+" -n "+w.bank.namespace)
 	require.NoError(t, w.bank.admin.Delete(w.bank.ctx, &side))
 	require.NoError(t, removal.Ends{Cluster: cluster}.All(w.shop.ctx), "run again")
 

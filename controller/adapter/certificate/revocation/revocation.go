@@ -113,16 +113,26 @@ func (r Work) maps(ctx context.Context) (map[string]*corev1.ConfigMap, error) {
 	return all, nil
 }
 
-// Revoke revokes all authorities of the Secret. It fails if the authority is not Orcon's own, or has changed meanwhile.
-func (r Work) Revoke(ctx context.Context) error {
+// Own returns the Secret of the authority. It fails if Orcon has none of its own.
+func (r Work) Own(ctx context.Context) (*corev1.Secret, error) {
 	where := "Secret " + r.Namespace + "/" + Secret
 	secret, err := r.Client.CoreV1().Secrets(r.Namespace).Get(ctx, Secret, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return fmt.Errorf("cannot revoke the authority: %s does not exist: with cert-manager, Orcon has no authority of its own: "+
-			"replace the authority and reissue both certificates with cert-manager", where)
+		return nil, fmt.Errorf("cannot revoke the authority: %s does not exist: with cert-manager, Orcon has no authority of its own: "+
+			"replace the authority and reissue both certificates with cert-manager, as docs/explanation/certificates.md shows", where)
 	}
 	if err != nil {
-		return fmt.Errorf("cannot read %s: %w", where, err)
+		return nil, fmt.Errorf("cannot read %s: %w", where, err)
+	}
+	return secret, nil
+}
+
+// Revoke revokes all authorities of the Secret. It fails if the authority is not Orcon's own, or has changed meanwhile.
+func (r Work) Revoke(ctx context.Context) error {
+	where := "Secret " + r.Namespace + "/" + Secret
+	secret, err := r.Own(ctx)
+	if err != nil {
+		return err
 	}
 	gone := In(secret)
 	for _, key := range []string{corev1.TLSCertKey, Next, Old} {

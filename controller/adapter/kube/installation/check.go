@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/kubernetes"
@@ -45,7 +46,8 @@ type Finding struct {
 }
 
 // notInstalled is the cure where nothing of Orcon is there.
-const notInstalled = "not installed: orcon install builtin:selfsigned --name orcon -n default"
+const notInstalled = "not installed: orcon install builtin:selfsigned --name orcon -n default, " +
+	"or builtin:certmanager where cert-manager is used"
 
 // partOfOrcon is the label of all that is installed of Orcon.
 var partOfOrcon = client.MatchingLabels{"app.kubernetes.io/part-of": "orcon"} //nolint:gochecknoglobals // a constant
@@ -143,19 +145,63 @@ func (c *checker) version(context.Context) error {
 	return nil
 }
 
-func (c *checker) kinds(context.Context) error {
+// kinds checks that each kind of relations is served, and that none is being deleted, as far as the user may look.
+func (c *checker) kinds(ctx context.Context) error {
 	var d discovery.ServerResourcesInterface = c.set.Discovery()
 	check := "kinds of " + v1alpha1.GroupVersion.String()
-	_, err := d.ServerResourcesForGroupVersion(v1alpha1.GroupVersion.String())
+	served, err := d.ServerResourcesForGroupVersion(v1alpha1.GroupVersion.String())
 	switch {
 	case apierrors.IsNotFound(err):
 		c.add(check, notInstalled)
+		return nil
 	case err != nil:
 		return fmt.Errorf("cannot list %s: %w", check, err)
-	default:
-		c.add(check, "")
 	}
+	missing, err := missingKinds(served)
+	if err != nil {
+		return err
+	}
+	if len(missing) > 0 {
+		c.add(check, "no definition of "+strings.Join(missing, ", ")+
+			": stop the controller and restore what was in it, as docs/how-to/restore.md shows; installing Orcon again makes relations anew")
+		return nil
+	}
+	c.add(check, c.leavingDefinition(ctx))
 	return nil
+}
+
+// missingKinds returns the kinds of relations that are not served, in order.
+func missingKinds(served *metav1.APIResourceList) (missing []string, err error) {
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		return nil, err
+	}
+	known := scheme.KnownTypes(v1alpha1.GroupVersion)
+	for kind := range known {
+		_, listed := known[kind+"List"]
+		is := func(r metav1.APIResource) bool { return r.Kind == kind }
+		if listed && !slices.ContainsFunc(served.APIResources, is) {
+			missing = append(missing, kind)
+		}
+	}
+	slices.Sort(missing)
+	return missing, nil
+}
+
+// leavingDefinition returns the trouble with a definition that is being deleted; nothing if the user may not read definitions.
+func (c *checker) leavingDefinition(ctx context.Context) string {
+	kind := metav1.TypeMeta{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinitionList"}
+	list := metav1.PartialObjectMetadataList{TypeMeta: kind}
+	if err := c.reader.List(ctx, &list); err != nil {
+		return ""
+	}
+	for _, d := range list.Items {
+		if d.DeletionTimestamp != nil && strings.HasSuffix(d.Name, "."+v1alpha1.GroupVersion.Group) {
+			return "definition " + d.Name + " is being deleted, and its objects with it: save them (kubectl get " + d.Name +
+				" -A -o yaml), let them go (orcon release), and restore them as docs/how-to/restore.md shows"
+		}
+	}
+	return ""
 }
 
 // deployments checks Orcon's own Deployments, and sends a request to the relations API of each controller.
@@ -196,9 +242,13 @@ func deploymentTrouble(d *appsv1.Deployment) string {
 	switch {
 	case wanted == 0:
 		return fmt.Sprintf("0 replicas are wanted: kubectl -n %s scale deployment %s --replicas=2", d.Namespace, d.Name)
-	case int(ready) < wanted:
+	case int(d.Status.UpdatedReplicas) < wanted:
 		return fmt.Sprintf("%d of %d replicas are ready, %d are of this version: kubectl -n %s describe deployment %s",
 			d.Status.ReadyReplicas, wanted, d.Status.UpdatedReplicas, d.Namespace, d.Name)
+	case int(ready) < wanted:
+		return fmt.Sprintf("%d of %d replicas are ready: kubectl -n %s describe pods -l app.kubernetes.io/name=%s; "+
+			"kubectl -n %[3]s logs deployment/%s",
+			d.Status.ReadyReplicas, wanted, d.Namespace, d.Labels["app.kubernetes.io/name"], d.Name)
 	}
 	return ""
 }

@@ -27,6 +27,21 @@ const (
 	roleBindings        = "GET /apis/rbac.authorization.k8s.io/v1/rolebindings"
 )
 
+// served is the request for the kinds of Orcon, and definitions that for the definitions of all kinds.
+const (
+	served      = "GET /apis/orcon.tengu.io/v1alpha1"
+	definitions = "GET /apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+)
+
+// orconServes returns the kinds of relations that are always there, and more.
+func orconServes(more ...string) string {
+	var all []string
+	for _, kind := range append([]string{"Databag", "Interface", "Offer", "RelatedApplication", "RelatedNamespace", "RelatedSecret", "RelationSide"}, more...) {
+		all = append(all, fmt.Sprintf(`{"name":"%ss","kind":%q,"namespaced":true}`, strings.ToLower(kind), kind))
+	}
+	return `{"kind":"APIResourceList","groupVersion":"orcon.tengu.io/v1alpha1","resources":[` + strings.Join(all, ",") + `]}`
+}
+
 // checked are the answers of a cluster in which everything is well, with changes.
 func checked(changes answers) answers {
 	const part = `"app.kubernetes.io/part-of":"orcon"`
@@ -34,13 +49,12 @@ func checked(changes answers) answers {
 		return `{"metadata":{"namespace":"orcon-system","name":"` + name + `","labels":{` + part + `,"app.kubernetes.io/name":"` + name + `"}},"spec":{"replicas":2,"template":{"spec":{"serviceAccountName":"` + name + `"}}},"status":{"readyReplicas":2,"updatedReplicas":2}}`
 	}
 	all := answers{
-		"GET /version": `{"gitVersion":"v1.35.0"}`,
-		"GET /api":     `{"kind":"APIVersions","versions":["v1"]}`,
-		"GET /apis":    `{"kind":"APIGroupList","apiVersion":"v1","groups":[]}`,
-		"GET /api/v1":  `{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"namespaces","kind":"Namespace"},{"name":"pods","kind":"Pod","namespaced":true}]}`,
-		"GET /apis/orcon.tengu.io/v1alpha1": `{"kind":"APIResourceList","groupVersion":"orcon.tengu.io/v1alpha1",
-			"resources":[{"name":"relatedapplications","kind":"RelatedApplication","namespaced":true}]}`,
-		"GET /apis/apps/v1":                                `{"kind":"APIResourceList","groupVersion":"apps/v1","resources":[{"name":"deployments","kind":"Deployment","namespaced":true}]}`,
+		"GET /version":      `{"gitVersion":"v1.35.0"}`,
+		"GET /api":          `{"kind":"APIVersions","versions":["v1"]}`,
+		"GET /apis":         `{"kind":"APIGroupList","apiVersion":"v1","groups":[]}`,
+		"GET /api/v1":       `{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"namespaces","kind":"Namespace"},{"name":"pods","kind":"Pod","namespaced":true}]}`,
+		served:              orconServes("Relation"),
+		"GET /apis/apps/v1": `{"kind":"APIResourceList","groupVersion":"apps/v1","resources":[{"name":"deployments","kind":"Deployment","namespaced":true}]}`,
 		"GET /apis/admissionregistration.k8s.io/v1":        `{"kind":"APIResourceList","groupVersion":"admissionregistration.k8s.io/v1","resources":[{"name":"mutatingwebhookconfigurations","kind":"MutatingWebhookConfiguration"}]}`,
 		"GET /apis/apps/v1/namespaces/shop/deployments":    `{"kind":"DeploymentList","apiVersion":"apps/v1","items":[]}`,
 		"GET /apis/apps/v1/namespaces/default/deployments": `{"kind":"DeploymentList","apiVersion":"apps/v1","items":[]}`,
@@ -51,11 +65,13 @@ func checked(changes answers) answers {
 		"GET /apis/rbac.authorization.k8s.io/v1": `{"kind":"APIResourceList","groupVersion":"rbac.authorization.k8s.io/v1","resources":[
 			{"name":"clusterroles","kind":"ClusterRole"},{"name":"clusterrolebindings","kind":"ClusterRoleBinding"},
 			{"name":"roles","kind":"Role","namespaced":true},{"name":"rolebindings","kind":"RoleBinding","namespaced":true}]}`,
-		clusterRoles:                     `{"kind":"ClusterRoleList","apiVersion":"rbac.authorization.k8s.io/v1","items":[]}`,
-		clusterRoleBindings:              `{"kind":"ClusterRoleBindingList","apiVersion":"rbac.authorization.k8s.io/v1","items":[]}`,
-		roles:                            `{"kind":"RoleList","apiVersion":"rbac.authorization.k8s.io/v1","items":[]}`,
-		roleBindings:                     `{"kind":"RoleBindingList","apiVersion":"rbac.authorization.k8s.io/v1","items":[]}`,
-		"GET /apis/networking.k8s.io/v1": `{"kind":"APIResourceList","groupVersion":"networking.k8s.io/v1","resources":[{"name":"networkpolicies","kind":"NetworkPolicy","namespaced":true}]}`,
+		clusterRoles:                        `{"kind":"ClusterRoleList","apiVersion":"rbac.authorization.k8s.io/v1","items":[]}`,
+		clusterRoleBindings:                 `{"kind":"ClusterRoleBindingList","apiVersion":"rbac.authorization.k8s.io/v1","items":[]}`,
+		roles:                               `{"kind":"RoleList","apiVersion":"rbac.authorization.k8s.io/v1","items":[]}`,
+		roleBindings:                        `{"kind":"RoleBindingList","apiVersion":"rbac.authorization.k8s.io/v1","items":[]}`,
+		"GET /apis/networking.k8s.io/v1":    `{"kind":"APIResourceList","groupVersion":"networking.k8s.io/v1","resources":[{"name":"networkpolicies","kind":"NetworkPolicy","namespaced":true}]}`,
+		"GET /apis/apiextensions.k8s.io/v1": `{"kind":"APIResourceList","groupVersion":"apiextensions.k8s.io/v1","resources":[{"name":"customresourcedefinitions","kind":"CustomResourceDefinition"}]}`,
+		definitions:                         `{"kind":"CustomResourceDefinitionList","apiVersion":"apiextensions.k8s.io/v1","items":[]}`,
 		"GET /apis/networking.k8s.io/v1/networkpolicies":              `{"kind":"NetworkPolicyList","apiVersion":"networking.k8s.io/v1","items":[]}`,
 		"GET /api/v1/namespaces":                                      `{"kind":"NamespaceList","apiVersion":"v1","items":[{"metadata":{"name":"shop","labels":{"tengu-injector":"enabled"}}}]}`,
 		"GET /api/v1/namespaces/shop":                                 `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"shop","labels":{"tengu-injector":"enabled"}}}`,
@@ -114,8 +130,7 @@ func TestCheck(t *testing.T) {
 	}
 	const accounts = "POST /apis/authorization.k8s.io/v1/subjectaccessreviews"
 	bundles := answers{
-		"GET /apis/orcon.tengu.io/v1alpha1": `{"kind":"APIResourceList","groupVersion":"orcon.tengu.io/v1alpha1",
-			"resources":[{"name":"bundledeployments","kind":"BundleDeployment","namespaced":true}]}`,
+		served: orconServes("Relation", "BundleDeployment"),
 		"GET /apis/orcon.tengu.io/v1alpha1/bundledeployments": `{"kind":"BundleDeploymentList","apiVersion":"orcon.tengu.io/v1alpha1","items":[
 			{"metadata":{"namespace":"shop","name":"a"},"spec":{"serviceAccountName":"deployer"}},
 			{"metadata":{"namespace":"shop","name":"b"},"spec":{"serviceAccountName":"deployer"}},{"metadata":{"namespace":"blog","name":"c"}}]}`,
@@ -194,7 +209,14 @@ func TestCheck(t *testing.T) {
 			"FAIL Deployment orcon-system/relations-controller: 0 replicas are wanted: kubectl -n orcon-system scale deployment relations-controller --replicas=2",
 			"FAIL Deployment orcon-system/relations-mutating-webhook: 0 replicas", "FAIL the relations API", "FAIL the webhook injects a pod (dry run in shop): ",
 		}},
-		"NotReady":     {why: "a replica is missing", change: answers{deployments: strings.ReplaceAll(well[deployments].(string), `"readyReplicas":2`, `"readyReplicas":1`)}, want: []string{"FAIL Deployment orcon-system/relations-controller: 1 of 2 replicas are ready"}},
+		"NotReady": {why: "a replica is missing", change: answers{deployments: strings.ReplaceAll(well[deployments].(string), `"readyReplicas":2`, `"readyReplicas":1`)}, want: []string{"FAIL Deployment orcon-system/relations-controller: 1 of 2 replicas are ready: " +
+			"kubectl -n orcon-system describe pods -l app.kubernetes.io/name=relations-controller; kubectl -n orcon-system logs deployment/relations-controller\n"}},
+		"NotMade": {why: "pods are refused", change: answers{deployments: strings.ReplaceAll(well[deployments].(string), `"updatedReplicas":2`, `"updatedReplicas":1`)}, want: []string{"1 are of this version: kubectl -n orcon-system describe deployment relations-controller\n"}},
+		"KindGone": {why: "TRUST.md T1: the definition of relations is deleted, and another would begin anew", change: answers{served: orconServes()}, want: []string{
+			"FAIL kinds of orcon.tengu.io/v1alpha1: no definition of Relation: stop the controller and restore what was in it"}},
+		"KindGoes": {why: "it waits for its objects, which a person lets go", want: []string{
+			"FAIL kinds of orcon.tengu.io/v1alpha1: definition relations.orcon.tengu.io is being deleted, and its objects with it: save them"},
+			change: answers{definitions: `{"kind":"CustomResourceDefinitionList","apiVersion":"apiextensions.k8s.io/v1","items":[{"metadata":{"name":"relations.orcon.tengu.io","deletionTimestamp":"2026-01-02T03:04:05Z"}}]}`}},
 		"NotInstalled": {why: "the cure is the command", change: answers{deployments: `{"kind":"DeploymentList","apiVersion":"apps/v1","items":[]}`}, want: []string{"FAIL Deployments of Orcon: not installed: orcon install builtin:selfsigned"}},
 		"NotAsked":     {why: "the pod was admitted as it was", change: answers{pods: `{"kind":"Pod","apiVersion":"v1","metadata":{}}`}, want: []string{"FAIL the webhook injects a pod (dry run in shop): the API server admits a declaring pod without calling the webhook"}},
 		"OtherPolicy":  {why: "a quota says nothing about Orcon", change: answers{pods: http.StatusForbidden}, want: []string{"SKIP the webhook injects a pod (dry run in shop): another admission refuses the pod"}},

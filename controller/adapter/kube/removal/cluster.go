@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -48,9 +49,18 @@ func (c Cluster) list(ctx context.Context, into client.ObjectList, options ...cl
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("cannot list %T: %w", into, err)
+		return fmt.Errorf("cannot list %s: %w", c.plural(into), err)
 	}
 	return nil
+}
+
+// plural names the kind of a list.
+func (c Cluster) plural(list client.ObjectList) string {
+	kind, err := c.client.GroupVersionKindFor(list)
+	if err != nil {
+		return fmt.Sprintf("%T", list)
+	}
+	return strings.TrimSuffix(kind.Kind, "List") + "s"
 }
 
 // Census reads the relations of all namespaces.

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -86,7 +88,7 @@ func (e Ends) optOut(ctx context.Context) error {
 func (e Ends) told(ctx context.Context) error {
 	var deaf []relation.Side
 	err := until(ctx, func() (string, error) {
-		census, err := e.Census(ctx)
+		census, err := e.living(ctx)
 		if err != nil {
 			return "", err
 		}
@@ -102,7 +104,7 @@ func (e Ends) told(ctx context.Context) error {
 			r := census.Relations[0]
 			return fmt.Sprintf("relation %s/%s is still ending", r.Requirer.Namespace, r.Name), nil
 		case len(deaf) < len(owed):
-			return fmt.Sprintf("%d ends are still being handled, the first by %s", len(owed)-len(deaf), waiting(owed, census)), nil
+			return fmt.Sprintf("ends that are still being handled: %d, the first by %s", len(owed)-len(deaf), waiting(owed, census)), nil
 		}
 		return "", nil
 	})
@@ -111,9 +113,31 @@ func (e Ends) told(ctx context.Context) error {
 	}
 	var lines []string
 	for _, s := range deaf {
-		lines = append(lines, Owing(s)+": start one, or waive the end: orcon ends waive "+s.Name()+" -n "+s.Here().Namespace)
+		lines = append(lines, Owing(s)+": opt its namespace in again and start one: "+application.OptIn(s.Here().Namespace)+
+			"; or waive the end: orcon ends waive "+s.Name()+" -n "+s.Here().Namespace)
 	}
 	return fmt.Errorf("%w:\n%s", ErrDeaf, strings.Join(lines, "\n"))
+}
+
+// living reads the relations of all namespaces, with the units whose pods are there. Units of a namespace that has not opted
+// in stay recorded when their pods go (SAFETY.md E13).
+func (e Ends) living(ctx context.Context) (relation.Census, error) {
+	census, err := e.Census(ctx)
+	if err != nil {
+		return census, err
+	}
+	pods := metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}}
+	if err := e.list(ctx, &pods, client.HasLabels{application.KeyInjected}); err != nil {
+		return census, err
+	}
+	lives := map[string]bool{}
+	for i := range pods.Items {
+		lives[string(pods.Items[i].UID)] = true
+	}
+	for end, units := range census.Units {
+		census.Units[end] = slices.DeleteFunc(units, func(u application.Unit) bool { return !lives[u.PodUID] })
+	}
+	return census, nil
 }
 
 // waiting names the first application that has yet to handle an end.

@@ -321,6 +321,12 @@ func TestAll(t *testing.T) {
 		vault.State.Units = nil
 		require.NoError(w.t, w.client.Update(context.Background(), vault))
 	}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "bank", Name: "vault", UID: "p", Labels: map[string]string{application.KeyInjected: "true"},
+	}}
+	dies := func(w *world) {
+		require.NoError(w.t, w.client.Delete(context.Background(), pod.DeepCopy()))
+	}
 	tests := map[string]struct {
 		why string
 		do  func(*world)
@@ -328,10 +334,11 @@ func TestAll(t *testing.T) {
 	}{
 		"Handled": {why: "its handlers have run", do: pays},
 		"Deaf":    {why: "its last unit has left", do: leaves, err: ErrDeaf},
+		"PodGone": {why: "the record of its last unit outlives its pod, as the namespace has not opted in", do: dies, err: ErrDeaf},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, append(related(false), definition("relations"), optedIn("shop"), optedIn("bank"))...)
+			w := newWorld(t, append(related(false), definition("relations"), optedIn("shop"), optedIn("bank"), pod.DeepCopy())...)
 			looks := 0
 			w.handles = func() {
 				looks++
@@ -346,7 +353,8 @@ func TestAll(t *testing.T) {
 			err := Ends{w.Cluster}.All(t.Context())
 			require.ErrorIs(t, err, test.err, test.why)
 			if test.err != nil {
-				assert.ErrorContains(t, err, "bank/vault (main, with web.shop:store): start one, or waive the end: orcon ends waive ")
+				assert.ErrorContains(t, err, "bank/vault (main, with web.shop:store): opt its namespace in again and start one: "+
+					"kubectl label namespace bank tengu-injector=enabled --overwrite; or waive the end: orcon ends waive ")
 			}
 			assert.Contains(t, w.reports, "removed label tengu-injector from namespace shop")
 			var shop corev1.Namespace
@@ -396,6 +404,7 @@ func TestUnreadable(t *testing.T) {
 	w.client = failing{w.client, broken}
 	_, err := w.Census(t.Context())
 	require.ErrorIs(t, err, broken)
+	require.ErrorContains(t, err, "cannot list Relations: no route")
 	_, err = w.Bundles(t.Context())
 	require.ErrorIs(t, err, broken)
 	_, err = w.Workspaces(t.Context())
