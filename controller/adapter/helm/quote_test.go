@@ -75,3 +75,15 @@ func TestLocatedByNoMessage(t *testing.T) {
 		})
 	}
 }
+
+// TRUST.md R5: a hook that is left out is noted with events of Helm, and with no other text: a template may put a Secret there.
+func TestNotesQuoteNothing(t *testing.T) {
+	job := func(name, events string) bundle.Object {
+		return bundle.Object{"apiVersion": "batch/v1", "kind": "Job", "metadata": map[string]any{
+			"name": name, "annotations": map[string]any{"helm.sh/hook": events},
+		}}
+	}
+	_, notes, err := Hooks([]bundle.Object{job("a", "pre-install,post-upgrade"), job("b", "pre-install,hunter2")}, "Job/a", "Job/b")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"Job a is a hook (pre-install,post-upgrade) and is left out by its name", "Job b is a hook and is left out by its name"}, notes)
+}
