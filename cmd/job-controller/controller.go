@@ -232,7 +232,7 @@ func every(period time.Duration, do func(ctx context.Context) error) manager.Run
 func (c *controller) server() manager.Runnable {
 	return &api{http.Server{
 		Addr: fmt.Sprintf(":%d", c.port), Handler: c.handler(),
-		ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: maxHead,
+		ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: maxHead, ConnState: limited(maxConnections),
 		// The API server has a certificate, which aggregation.FrontProxy verifies; keepers have none.
 		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS13, GetCertificate: c.source.GetCertificate, ClientAuth: tls.RequestClientCert},
 	}}

@@ -127,7 +127,7 @@ func (c *controller) addNodes(ctx context.Context) error {
 	return errors.Join(c.manager.Add(every(watchEvery, survey.Look)), c.manager.Add(c.recipient),
 		c.manager.Add(&api{http.Server{
 			Addr: fmt.Sprintf(":%d", c.nodePort), Handler: mux,
-			ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: maxHead,
+			ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: maxHead, ConnState: limited(maxConnections),
 			// Agents that join have no certificate; those of others are verified for each call.
 			TLSConfig: &tls.Config{
 				MinVersion: tls.VersionTLS13, GetCertificate: c.nodes.Authority.GetCertificate, ClientAuth: tls.RequestClientCert,

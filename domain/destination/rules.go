@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // Rules decide which servers may be fetched from. Its zero value refuses what is refused everywhere.
@@ -33,10 +34,16 @@ func (r Rules) CheckName(host string) error {
 	if r.Allowed.Name(host) {
 		return nil
 	}
+	host = canonical(host)
 	if a, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil {
 		return r.CheckAddress(a)
 	}
-	switch host = canonical(host); {
+	if a, is := number(host); is {
+		return r.CheckAddress(a)
+	}
+	switch {
+	case strings.ContainsFunc(host, func(c rune) bool { return c > unicode.MaxASCII }):
+		return &RefusedError{"a name that is not ASCII, as the form xn--… is"} // it may become any other name
 	case host == "localhost" || strings.HasSuffix(host, ".localhost"):
 		return &RefusedError{"a loopback address"}
 	case inCluster(host):
@@ -47,6 +54,9 @@ func (r Rules) CheckName(host string) error {
 
 // CheckAddress refuses an address.
 func (r Rules) CheckAddress(a netip.Addr) error {
+	if !a.IsValid() {
+		return &RefusedError{nowhere}
+	}
 	for _, a := range meant(a) {
 		if contains(r.Allowed.networks, a) {
 			continue

@@ -164,6 +164,12 @@ func (s Schema) Check(m Member) []data.Problem {
 	}
 	var all []data.Problem
 	for _, of := range s.lists[list] {
+		if !affordable(of, instance) {
+			return []data.Problem{{
+				Location: m.Location, Reason: "the chart's values.schema.json costs too much to judge by",
+				Cure: "have fewer of its schemas apply to the same value: look for allOf, anyOf and oneOf that refer to each other",
+			}}
+		}
 		wrong, misfits := errors.AsType[*jsonschema.ValidationError](of.Validate(instance))
 		if !misfits {
 			continue

@@ -2,6 +2,7 @@ package integration
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,6 +25,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/certificate"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
@@ -232,6 +234,38 @@ func TestControllerRedirectsNoWebhook(t *testing.T) {
 			changed := made.DeepCopy()
 			tc.change(changed)
 			err := controller.Patch(w.ctx, changed, client.MergeFrom(made), client.DryRunAll)
+			if tc.admitted {
+				require.NoError(t, err, tc.why)
+				return
+			}
+			assert.True(t, apierrors.IsForbidden(err), "%s: %v", tc.why, err)
+		})
+	}
+}
+
+// Of an Offer the controller changes the UIDs of its consumers, and nothing else: consent is its namespace's (TRUST.md R1).
+func TestControllerConsentsToNothing(t *testing.T) {
+	w := newControllerWorld(t)
+	controller := w.as(controllerUser)
+	offer := &v1alpha1.Offer{ObjectMeta: w.meta("db"), Spec: v1alpha1.OfferSpec{Application: "db", Endpoint: "main", Consumers: []string{"shop"}}}
+	w.create(offer)
+	tests := map[string]struct {
+		why, patch string
+		admitted   bool
+	}{
+		"UID":         {"what it has seen", `{"spec":{"consumerNamespaces":[{"name":"shop","uid":"a"}]}}`, true},
+		"Consumer":    {"another namespace", `{"spec":{"consumers":["shop","evil"]}}`, false},
+		"Secrets":     {"more than data", `{"spec":{"secrets":["admin"]}}`, false},
+		"Application": {"another application", `{"spec":{"application":"bank"}}`, false},
+		"Finalizer":   {"it would never go", `{"metadata":{"finalizers":["example.org/x"]}}`, false},
+		"Owner":       {"it would be collected", `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"x","uid":"y"}]}}`, false},
+	}
+	for label, tc := range tests {
+		t.Run(label, func(t *testing.T) {
+			changed := &v1alpha1.Offer{}
+			require.NoError(t, w.admin.Get(w.ctx, client.ObjectKeyFromObject(offer), changed))
+			require.NoError(t, json.Unmarshal([]byte(tc.patch), changed))
+			err := controller.Update(w.ctx, changed, client.DryRunAll)
 			if tc.admitted {
 				require.NoError(t, err, tc.why)
 				return

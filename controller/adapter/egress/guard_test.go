@@ -46,6 +46,22 @@ func TestProxy(t *testing.T) {
 	assert.Equal(t, []string{"intern.example.org"}, asked)
 }
 
+// TestProxyReadsMore has hosts that a proxy, or net/http before it, reads as an address or as a name of the cluster.
+func TestProxyReadsMore(t *testing.T) {
+	var asked []string
+	proxy := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked = append(asked, r.Host) }))
+	defer proxy.Close()
+	at, err := url.Parse(proxy.URL)
+	require.NoError(t, err)
+	carry := egress.Guard{}.Transport(&http.Transport{Proxy: http.ProxyURL(at)})
+	for _, host := range []string{"169.254.169.254.", "0xa9fea9fe", "2852039166", "127.1", "0177.0.0.1", "１２７.0.0.1", "db.shop.ｓvc"} {
+		for _, scheme := range []string{"http://", "https://"} {
+			assert.ErrorContains(t, get(t, carry, scheme+host+"/a"), "which is refused", host)
+		}
+	}
+	assert.Empty(t, asked)
+}
+
 // TestSocks opens connections by the proxy of ALL_PROXY, and directly to the hosts of NO_PROXY: both
 // are judged.
 func TestSocks(t *testing.T) {

@@ -99,7 +99,12 @@ func (s *sorting) skips(id bundle.ID) (skipped bool) {
 // add takes a hook.
 func (s *sorting) add(o bundle.Object, events string) error {
 	if s.skips(o.ID()) {
-		s.notes = append(s.notes, fmt.Sprintf("%s is a hook (%s) and is left out by its name", o.ID(), events))
+		if _, err := parseTimes(events); err != nil {
+			events = "" // it may quote a Secret (TRUST.md R5)
+		} else {
+			events = " (" + events + ")"
+		}
+		s.notes = append(s.notes, fmt.Sprintf("%s is a hook%s and is left out by its name", o.ID(), events))
 		return nil
 	}
 	h := hook{Object: without(o)}

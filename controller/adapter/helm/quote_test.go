@@ -45,3 +45,45 @@ func TestLocated(t *testing.T) {
 	require.ErrorContains(t, bundle.Unquoted(err), "web/templates/a.yaml:2:3 (details hidden")
 	require.ErrorContains(t, bundle.Unquoted(located("web", errors.New("no place"))), "the content is wrong")
 }
+
+// TRUST.md R5: a template whose name has characters that places do not have is not located by what its message says.
+func TestLocatedByNoMessage(t *testing.T) {
+	const fails = `{{ fail (printf "shop/%s:1" .Values.password) }}`
+	tests := map[string]struct{ name, want string }{
+		"Usual": {"templates/b.yaml", "shop/templates/b.yaml:1:3"},
+		"Space": {"templates/b b.yaml", "the content is wrong"},
+		"Other": {"templates/b+ü.yaml", "the content is wrong"},
+		"Colon": {"templates/b: b.yaml", "the content is wrong"},
+		"Below": {"charts/db/templates/b b.yaml", "the content is wrong"},
+	}
+	for label, tc := range tests {
+		t.Run(label, func(t *testing.T) {
+			var tree bundle.Tree
+			for name, text := range map[string]string{
+				"Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.0.0\n", "charts/db/Chart.yaml": "apiVersion: v2\nname: db\nversion: 1.0.0\n",
+				tc.name: fails,
+			} {
+				require.NoError(t, tree.Add(name, bundle.File{Content: []byte(text)}))
+			}
+			c, err := Load(&tree)
+			require.NoError(t, err)
+			password := map[string]any{"password": "hunter2"}
+			_, _, err = c.Render(t.Context(), Release{Values: map[string]any{"password": "hunter2", "db": password}})
+			said := bundle.Unquoted(err).Error()
+			assert.Contains(t, said, tc.want)
+			assert.NotContains(t, said, "hunter2")
+		})
+	}
+}
+
+// TRUST.md R5: a hook that is left out is noted with events of Helm, and with no other text: a template may put a Secret there.
+func TestNotesQuoteNothing(t *testing.T) {
+	job := func(name, events string) bundle.Object {
+		return bundle.Object{"apiVersion": "batch/v1", "kind": "Job", "metadata": map[string]any{
+			"name": name, "annotations": map[string]any{"helm.sh/hook": events},
+		}}
+	}
+	_, notes, err := Hooks([]bundle.Object{job("a", "pre-install,post-upgrade"), job("b", "pre-install,hunter2")}, "Job/a", "Job/b")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"Job a is a hook (pre-install,post-upgrade) and is left out by its name", "Job b is a hook and is left out by its name"}, notes)
+}

@@ -84,8 +84,11 @@ func (c *Chart) render(ctx context.Context, r Release) (bundle.Tree, bool, error
 		},
 	}}
 	texts, err := e.RenderWithContext(ctx, loaded, values)
+	if err != nil && locatable(loaded) {
+		err = located(loaded.Name(), err)
+	}
 	if err != nil {
-		return bundle.Tree{}, false, fmt.Errorf("cannot render chart %s: %w", loaded.Name(), located(loaded.Name(), err))
+		return bundle.Tree{}, false, fmt.Errorf("cannot render chart %s: %w", loaded.Name(), err)
 	}
 	manifests, err := collect(loaded, texts)
 	return manifests, asked, err
@@ -99,6 +102,14 @@ func located(chart string, err error) error {
 		return bundle.Located(at, err)
 	}
 	return err
+}
+
+// locatable reports whether each place in a chart is one for located. It would take a message for the place of a template
+// whose name has other characters, and the message may quote a Secret (TRUST.md R5).
+func locatable(c *chart.Chart) bool {
+	usual := regexp.MustCompile(`^[\w./-]+$`)
+	return !slices.ContainsFunc(c.Templates, func(t *common.File) bool { return !usual.MatchString(path.Join(c.ChartFullPath(), t.Name)) }) &&
+		!slices.ContainsFunc(c.Dependencies(), func(d *chart.Chart) bool { return !locatable(d) })
 }
 
 // valuesFor returns what templates see, once the values fit the chart's schemas.

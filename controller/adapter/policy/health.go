@@ -71,7 +71,7 @@ func (h *Health) Probe(o map[string]any) (opinion health.Opinion, known bool) {
 	}
 	switch ready, err := answer(p.ready, "object", o); {
 	case err != nil:
-		return found(health.InProgress, fmt.Sprintf("its health check waits for %s: %v", p.Ready, err))
+		return found(health.InProgress, fmt.Sprintf("its health check waits for %s: %s", p.Ready, unquoted(p.Ready, err)))
 	case !ready:
 		return found(health.InProgress, "its health check waits for "+p.Ready)
 	}

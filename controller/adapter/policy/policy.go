@@ -113,7 +113,7 @@ func (p *Policy) Refusals(plan bundle.Preview) []bundle.Refusal {
 	for _, r := range p.rules {
 		switch allowed, err := answer(r.program, "plan", plan); {
 		case err != nil:
-			all = append(all, bundle.Refusal{Rule: r.Name, Message: fmt.Sprintf("it cannot be evaluated: %v", err)})
+			all = append(all, bundle.Refusal{Rule: r.Name, Message: "it cannot be evaluated: " + unquoted(r.Expression, err)})
 		case !allowed:
 			all = append(all, bundle.Refusal{Rule: r.Name, Message: cmp.Or(r.Message, r.Expression)})
 		}
@@ -132,4 +132,19 @@ func answer(program cel.Program, name string, thing any) (bool, error) {
 		return false, fmt.Errorf("it returns %s instead of true or false", value.Type().TypeName())
 	}
 	return yes, nil
+}
+
+// unquoted returns why an expression cannot be evaluated, without values of what it is evaluated with, which CEL quotes and
+// which may be a Secret's (TRUST.md R5). A missing key is named if the expression does.
+func unquoted(expression string, err error) string {
+	text := err.Error()
+	for _, known := range []string{"type conversion error from ", "no such overload", "division by zero", "operation cancelled: "} {
+		if strings.HasPrefix(text, known) {
+			return text
+		}
+	}
+	if key, missing := strings.CutPrefix(text, "no such key: "); missing && strings.Contains(expression, key) {
+		return text
+	}
+	return "the error may quote a value, and is left out"
 }

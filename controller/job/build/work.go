@@ -2,6 +2,7 @@ package build
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -11,7 +12,7 @@ import (
 // places is how many builds are under way at once: each may have a child process and its content in memory.
 const places = 2
 
-// longest is how long a build may take in all.
+// longest is how long a build may take in all, once it has its place.
 const longest = 15 * time.Minute
 
 // made is the result of a build.
@@ -38,11 +39,22 @@ type works struct {
 	mu    sync.Mutex
 	all   map[types.NamespacedName]*work
 	rooms chan struct{}
+	// waiting are the builds without a place, in order, and running counts those of each namespace that have one.
+	waiting []*waiter
+	running map[string]int
+}
+
+// waiter is a build that waits for its place; ready is closed once it has that.
+type waiter struct {
+	namespace string
+	ready     chan struct{}
 }
 
 // newWorks returns no builds. done is called when one has ended.
 func newWorks(now func() time.Time, done func(types.NamespacedName)) *works {
-	return &works{now: now, done: done, all: map[types.NamespacedName]*work{}, rooms: make(chan struct{}, places)}
+	return &works{
+		now: now, done: done, all: map[types.NamespacedName]*work{}, rooms: make(chan struct{}, places), running: map[string]int{},
+	}
 }
 
 // look returns the last build of an input, which has ended, or begins one. A build that is older than a time is repeated;
@@ -64,7 +76,7 @@ func (w *works) look(
 	if one != nil {
 		one.cancel()
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), longest)
+	ctx, cancel := context.WithCancel(context.Background())
 	next := &work{input: input, cancel: cancel}
 	w.all[name] = next
 	go w.run(ctx, name, next, do)
@@ -78,12 +90,11 @@ func (w *works) run(ctx context.Context, name types.NamespacedName, one *work, d
 		result made
 		err    error
 	)
-	select {
-	case w.rooms <- struct{}{}:
-		result, err = do(ctx)
-		<-w.rooms
-	case <-ctx.Done():
-		err = context.Cause(ctx)
+	if err = w.enter(ctx, name.Namespace); err == nil {
+		bounded, end := context.WithTimeout(ctx, longest)
+		result, err = do(bounded)
+		end()
+		w.leave(name.Namespace)
 	}
 	w.mu.Lock()
 	one.made, one.err, one.ended = result, err, w.now()
@@ -91,6 +102,60 @@ func (w *works) run(ctx context.Context, name types.NamespacedName, one *work, d
 	w.mu.Unlock()
 	if current {
 		w.done(name)
+	}
+}
+
+// enter waits for a place. The next one is for the namespace that has the fewest, so that one with many builds, or with
+// slow ones, does not keep out the others.
+func (w *works) enter(ctx context.Context, namespace string) error {
+	one := &waiter{namespace, make(chan struct{})}
+	w.mu.Lock()
+	w.waiting = append(w.waiting, one)
+	w.admit()
+	w.mu.Unlock()
+	select {
+	case <-one.ready:
+		return nil
+	case <-ctx.Done():
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if i := slices.Index(w.waiting, one); i >= 0 {
+		w.waiting = slices.Delete(w.waiting, i, i+1)
+		return context.Cause(ctx)
+	}
+	return nil // it was given its place meanwhile
+}
+
+// leave gives a place back.
+func (w *works) leave(namespace string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.running[namespace]--; w.running[namespace] == 0 {
+		delete(w.running, namespace)
+	}
+	<-w.rooms
+	w.admit()
+}
+
+// admit gives places to those that wait, as long as there are some. The caller has locked mu.
+func (w *works) admit() {
+	for len(w.waiting) > 0 {
+		select {
+		case w.rooms <- struct{}{}:
+		default:
+			return
+		}
+		next := 0
+		for i, one := range w.waiting {
+			if w.running[one.namespace] < w.running[w.waiting[next].namespace] {
+				next = i
+			}
+		}
+		one := w.waiting[next]
+		w.waiting = slices.Delete(w.waiting, next, next+1)
+		w.running[one.namespace]++
+		close(one.ready)
 	}
 }
 

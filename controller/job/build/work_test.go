@@ -65,6 +65,41 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
+// TRUST.md U6: a namespace with many builds keeps out no other one: that has the next place.
+func TestPlacesAreShared(t *testing.T) {
+	s := newShop()
+	begun, held := make(chan string, 30), make(chan struct{})
+	build := func(namespace string, n int) {
+		s.look(types.NamespacedName{Namespace: namespace, Name: fmt.Sprint("t", n)}, "input", never, func(context.Context) (made, error) {
+			begun <- namespace
+			<-held
+			return made{}, nil
+		})
+	}
+	for n := range 20 {
+		build("evil", n)
+	}
+	<-begun
+	<-begun
+	require.Eventually(t, func() bool { // the others wait
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return len(s.waiting) == 18
+	}, 10*time.Second, time.Millisecond)
+	build("shop", 1)
+	require.Eventually(t, func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return len(s.waiting) == 19
+	}, 10*time.Second, time.Millisecond)
+	held <- struct{}{}
+	assert.Equal(t, "shop", <-begun)
+	close(held)
+	for range 21 {
+		<-s.done
+	}
+}
+
 // A result counts for its input only, and not after its time.
 func TestResults(t *testing.T) {
 	s := newShop()

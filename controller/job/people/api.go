@@ -2,7 +2,6 @@ package people
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -37,7 +36,7 @@ const maxMessage = 64 << 10
 
 // Handler returns the handler of all paths below /apis.
 func (a *API) Handler() http.Handler {
-	uploads, packed := make(chan struct{}, a.Limits.Uploads), make(chan struct{}, contentsAtOnce)
+	uploads, packed := serve.NewPlaces(a.Limits.Uploads), serve.NewPlaces(contentsAtOnce)
 	mux := http.NewServeMux()
 	for path, document := range discovery() {
 		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) { _ = write(w, http.StatusOK, document) })
@@ -50,9 +49,9 @@ func (a *API) Handler() http.Handler {
 		{http.MethodGet, people.Workspaces, people.PastRuns, "get", a.runs},
 		{http.MethodGet, people.Runs, people.Plans, "get", plans{a}.send},
 		{http.MethodGet, people.Workspaces, people.Archives, "get", a.state},
-		{http.MethodPut, people.Workspaces, people.Archives, "update", bounded(uploads, a.push)},
+		{http.MethodPut, people.Workspaces, people.Archives, "update", placed(uploads, a.push)},
 		{http.MethodPost, people.Workspaces, people.Decisions, "create", a.decide},
-		{http.MethodPut, people.Templates, people.Contents, "update", bounded(packed, intake{a.Store, a.Objects, a.record}.receive)},
+		{http.MethodPut, people.Templates, people.Contents, "update", placed(packed, intake{a.Store, a.Objects, a.record}.receive)},
 	} {
 		path := fmt.Sprintf("/apis/%s/%s/namespaces/{namespace}/%s/{name}/%s", people.Group, people.Version, one.resource, one.subresource)
 		mux.Handle(one.method+" "+path, a.permitted(Access{Verb: one.verb, Resource: one.resource, Subresource: one.subresource}, one.answer))
@@ -96,16 +95,15 @@ func (a *API) permitted(access Access, h handler) http.Handler {
 	})
 }
 
-// bounded answers at most so many requests at once as the channel has room for.
-func bounded(room chan struct{}, h handler) handler {
+// placed answers requests whose bodies have places. Tenants are namespaces.
+func placed(places *serve.Places, h handler) handler {
 	return func(w http.ResponseWriter, r *http.Request, c call) error {
-		select {
-		case room <- struct{}{}:
-			defer func() { <-room }()
-			return h(w, r, c)
-		default:
-			return errors.New("too many states or contents are being pushed: try again")
+		leave, err := places.Take(w, r, c.namespace)
+		if err != nil {
+			return fmt.Errorf("too many states or contents are being pushed: %w: try again", err)
 		}
+		defer leave()
+		return h(w, r, c)
 	}
 }
 

@@ -46,7 +46,7 @@ const maxMessage = 1 << 20
 
 // Handler returns the handler of all paths below runner.Path.
 func (a *API) Handler() http.Handler {
-	uploads := make(chan struct{}, a.Limits.Uploads)
+	uploads := NewPlaces(a.Limits.Uploads)
 	mux := http.NewServeMux()
 	for pattern, h := range map[string]handler{
 		"POST %sclaim":                         message(a.claim),
@@ -55,7 +55,7 @@ func (a *API) Handler() http.Handler {
 		"POST %send":                           message(a.end),
 		"GET %sblobs/{fence}":                  a.list,
 		"GET %sblobs/{fence}/{name}":           a.get,
-		"PUT %sblobs/{fence}/{name}":           bounded(uploads, a.put),
+		"PUT %sblobs/{fence}/{name}":           a.placed(uploads, a.put),
 		"GET %scontent":                        sender{a.Store, a.Runs}.content,
 		"GET %ssecrets":                        lender{a}.secrets,
 		"PUT %slogs/{fence}/{stream}/{number}": a.log,
@@ -136,15 +136,18 @@ func number(name, text string) (int64, error) {
 	return int64(n), nil
 }
 
-// bounded answers at most so many requests at once as the channel has room for.
-func bounded(room chan struct{}, h handler) handler {
+// placed answers requests whose bodies have places. Tenants are namespaces.
+func (a *API) placed(places *Places, h handler) handler {
 	return func(w http.ResponseWriter, r *http.Request, c Caller) error {
-		select {
-		case room <- struct{}{}:
-			defer func() { <-room }()
-			return h(w, r, c)
-		default:
-			return errBusy
+		run, err := a.Runs.Frozen(r.Context(), c.Run.UID)
+		if err != nil {
+			return err
 		}
+		leave, err := places.Take(w, r, run.Namespace)
+		if err != nil {
+			return err
+		}
+		defer leave()
+		return h(w, r, c)
 	}
 }

@@ -118,18 +118,27 @@ func entry(name string, content json.RawMessage) ([]byte, error) {
 	if !strings.HasPrefix(name, "/") || path.Clean(name) != name || name == "/" {
 		return nil, errors.New("the path of a data file begins with a slash, and has no empty name, \".\" or \"..\"")
 	}
-	decoder := json.NewDecoder(bytes.NewReader(content))
-	decoder.UseNumber() // 64 bits of a float are not all digits
-	var file map[string]any
-	if err := decoder.Decode(&file); err != nil || file == nil {
+	var head struct {
+		Schema json.RawMessage `json:"$schema"`
+	}
+	if !bytes.HasPrefix(content, []byte("{")) || json.Unmarshal(content, &head) != nil {
 		return nil, errors.New("a data file is an object")
 	}
-	schema, _ := file["$schema"].(string)
-	if schema == "" {
+	schema := ""
+	if json.Unmarshal(head.Schema, &schema) != nil || schema == "" {
 		return nil, errors.New(`field "$schema" is missing`)
 	}
 	if !slices.Contains(read, schema) {
-		file = map[string]any{"$schema": schema}
+		return json.Marshal(map[string]any{"$schema": schema})
+	}
+	if atMost(content) > 4*maxValues {
+		return nil, fmt.Errorf("it has more than %d values: split it", maxValues)
+	}
+	decoder := json.NewDecoder(bytes.NewReader(content))
+	decoder.UseNumber() // 64 bits of a float are not all digits
+	var file map[string]any
+	if err := decoder.Decode(&file); err != nil {
+		return nil, errors.New("a data file is an object")
 	}
 	return json.Marshal(file) // anew, since YAML has no escapes of two halves, as JSON may write 😀
 }

@@ -44,7 +44,7 @@ func (d Data) Has(path string) bool { return d.paths[rooted(path)] }
 // Read reads the files of one commit: YAML or JSON by path.
 func Read(contents map[string][]byte, options Options) Data {
 	options.SpecFields = slices.DeleteFunc(slices.Clone(options.SpecFields), func(name string) bool { return slices.Contains(reserved, name) })
-	l := library{map[string]document{}, map[string]parsed{}}
+	l := library{map[string]document{}, map[string]parsed{}, new(maxParsed)}
 	d := Data{paths: map[string]bool{}}
 	for _, name := range slices.Sorted(maps.Keys(contents)) {
 		path := rooted(name)

@@ -87,6 +87,9 @@ func (d document) disguised() (Problem, bool) {
 
 // root parses the file.
 func (d document) root() (value, []Problem) {
+	if atMost(d.content) > 4*maxValues { // parsed it would take a hundred times its size
+		return value{}, []Problem{d.crowded()}
+	}
 	decoder := yaml.NewDecoder(bytes.NewReader(d.content))
 	var node, second yaml.Node
 	if err := decoder.Decode(&node); err != nil {
@@ -95,6 +98,9 @@ func (d document) root() (value, []Problem) {
 	if err := decoder.Decode(&second); !errors.Is(err, io.EOF) {
 		reason := "the file has a second document, which would be ignored"
 		return value{}, []Problem{{Location{File: d.path, Line: second.Line}, reason, "move it to a file of its own"}}
+	}
+	if (sizes{}).of(&node) > maxValues {
+		return value{}, []Problem{d.crowded()}
 	}
 	return value{document: d, node: node.Content[0]}, nil
 }

@@ -11,6 +11,8 @@ import (
 type library struct {
 	documents map[string]document
 	parsed    map[string]parsed
+	// left is how many values may still be parsed.
+	left *int
 }
 
 // parsed is the outcome of parsing a file.
@@ -23,7 +25,12 @@ type parsed struct {
 func (l library) root(path string) (value, []Problem) {
 	p, done := l.parsed[path]
 	if !done {
-		p.root, p.problems = l.documents[path].root()
+		d := l.documents[path]
+		if *l.left -= min(atMost(d.content), 4*maxValues); *l.left < 0 {
+			p.problems = []Problem{{Location{File: path}, fmt.Sprintf("the data have more than %d values", maxParsed), "use fewer files"}}
+		} else {
+			p.root, p.problems = d.root()
+		}
 		l.parsed[path] = p
 	}
 	return p.root, p.problems

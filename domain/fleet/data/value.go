@@ -2,7 +2,6 @@ package data
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -97,6 +96,10 @@ func (v value) fields() ([]pair, []Problem) {
 		return nil, v.refuse("it is not a mapping", "write its fields as name: value")
 	}
 	own, merged, problems := v.entries()
+	known := map[string]bool{}
+	for _, f := range own {
+		known[f.name] = true
+	}
 	for _, m := range merged {
 		if m.node.Kind != yaml.MappingNode {
 			problems = append(problems, m.refuse("only mappings can be merged", "name an anchor of a mapping")...)
@@ -108,8 +111,8 @@ func (v value) fields() ([]pair, []Problem) {
 			problems = append(problems, m.refuse("a merged mapping merges another one", "write its fields out")...)
 		}
 		for _, f := range more {
-			if !slices.ContainsFunc(own, func(o pair) bool { return o.name == f.name }) {
-				own = append(own, f)
+			if !known[f.name] {
+				own, known[f.name] = append(own, f), true
 			}
 		}
 	}
@@ -118,7 +121,7 @@ func (v value) fields() ([]pair, []Problem) {
 
 // entries returns a mapping's own fields and the values that it merges.
 func (v value) entries() (own []pair, merged []value, problems []Problem) {
-	content := v.node.Content
+	content, known := v.node.Content, map[string]bool{}
 	for i := 0; i+1 < len(content); i += 2 {
 		key, node := content[i], follow(content[i+1])
 		if key.Value == "<<" && key.Style == 0 {
@@ -127,11 +130,11 @@ func (v value) entries() (own []pair, merged []value, problems []Problem) {
 		}
 		below := v.below(key.Value, node)
 		f := pair{key.Value, below.locate(key), below}
-		if slices.ContainsFunc(own, func(o pair) bool { return o.name == f.name }) {
+		if known[f.name] {
 			problems = append(problems, Problem{f.key, fmt.Sprintf("field %q is written twice", f.name), "keep one"})
 			continue
 		}
-		own = append(own, f)
+		own, known[f.name] = append(own, f), true
 	}
 	return own, merged, problems
 }

@@ -136,6 +136,10 @@ func (s Schema) Check(parameters map[string]any, sensitive []string) error {
 	if err != nil {
 		return fmt.Errorf("cannot read the parameters: %w", err)
 	}
+	if !affordable(s.compiled, instance) {
+		return errors.New("the schema of parameters costs too much to judge by: have fewer schemas apply to the same value, by allOf, " +
+			"anyOf and oneOf that refer to each other, or give fewer parameters")
+	}
 	wrong, misfits := errors.AsType[*jsonschema.ValidationError](s.compiled.Validate(instance))
 	if !misfits {
 		return nil

@@ -4,16 +4,20 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/cache"
+	"k8s.io/client-go/util/flowcontrol"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/job"
@@ -29,20 +33,33 @@ const (
 	maxKnown = 4096
 	// maxToken is the size of the largest token that is reviewed, in bytes.
 	maxToken = 8 << 10
+	// refusedFor is how long a token that was refused is refused without another review.
+	refusedFor = 10 * time.Second
+	// reviewRate is how many tokens of one address are reviewed in a second, and reviewBurst how many at once; tokens that are
+	// known cost nothing. Of maxAddresses it is remembered, for idleAddress after the last review.
+	reviewRate, reviewBurst = 10, 50
+	maxAddresses            = 4096
+	idleAddress             = time.Minute
 )
 
 // Callers identifies the keepers of pods by their tokens, which the API server binds to their pods.
 type Callers struct {
 	objects Objects
 	writer  client.Client
-	known   *cache.LRUExpireCache
+	// known and refused have what came of tokens lately, by their digests, and addresses the limits of their senders.
+	known, refused, addresses *cache.LRUExpireCache
+	// admitting is held while the limit of an address is found or made.
+	admitting sync.Mutex
 }
 
 var _ serve.Callers = (*Callers)(nil)
 
 // NewCallers returns Callers that read pods from the API server itself and have it review tokens.
 func NewCallers(objects Objects, writer client.Client) *Callers {
-	return &Callers{objects: objects, writer: writer, known: cache.NewLRUExpireCache(maxKnown)}
+	return &Callers{
+		objects: objects, writer: writer, known: cache.NewLRUExpireCache(maxKnown), refused: cache.NewLRUExpireCache(maxKnown),
+		addresses: cache.NewLRUExpireCache(maxAddresses),
+	}
 }
 
 // Identify implements serve.Callers. The claimant is the pod; its labels name the Run, which must be in its namespace.
@@ -56,15 +73,43 @@ func (c *Callers) Identify(r *http.Request) (serve.Caller, error) {
 	if known, ok := c.known.Get(sum); ok {
 		return known.(serve.Caller), nil //nolint:forcetypeassert // nothing else is put there
 	}
-	p, err := c.review(r.Context(), token)
-	if err != nil {
-		return serve.Caller{}, err
+	if before, known := c.refused.Get(sum); known {
+		return serve.Caller{}, before.(error) //nolint:forcetypeassert // nothing else is put there
 	}
-	caller, err := c.caller(r.Context(), p)
+	if !c.admits(r.RemoteAddr) {
+		return serve.Caller{}, fmt.Errorf("cannot find out who calls: %w", errFlood)
+	}
+	p, err := c.review(r.Context(), token)
+	var caller serve.Caller
 	if err == nil {
+		caller, err = c.caller(r.Context(), p)
+	}
+	switch {
+	case err == nil:
 		c.known.Add(sum, caller, knownFor)
+	case errors.Is(err, serve.ErrForbidden):
+		c.refused.Add(sum, err, refusedFor)
 	}
 	return caller, err
+}
+
+// errFlood is the error where too many tokens come from one address.
+var errFlood = errors.New("too many tokens come from this address at once")
+
+// admits reports whether the API server may be asked about a token of an address (TRUST.md U3): strangers at other addresses
+// do not delay it.
+func (c *Callers) admits(address string) bool {
+	if host, _, err := net.SplitHostPort(address); err == nil {
+		address = host
+	}
+	c.admitting.Lock()
+	defer c.admitting.Unlock()
+	limit := flowcontrol.NewTokenBucketRateLimiter(reviewRate, reviewBurst)
+	if known, ok := c.addresses.Get(address); ok {
+		limit = known.(flowcontrol.RateLimiter) //nolint:forcetypeassert // nothing else is put there
+	}
+	c.addresses.Add(address, limit, idleAddress)
+	return limit.TryAccept()
 }
 
 // bearer is the pod that a token names.

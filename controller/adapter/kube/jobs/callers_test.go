@@ -2,6 +2,9 @@ package jobs
 
 import (
 	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -31,6 +34,32 @@ func TestIdentify(t *testing.T) {
 		assert.Equal(t, want, got)
 	}
 	assert.Equal(t, 1, world.reviewed, "a token that was good a moment ago is not reviewed again")
+}
+
+// TRUST.md U3: a flood of tokens from one address costs the API server few reviews, and no keeper at another address waits.
+func TestStrangersCostLittle(t *testing.T) {
+	template, w, r, p := shop(t)
+	world := newWorld(t, template, w, r, p)
+	world.reviews["t"] = good(p.Name)
+	callers := NewCallers(world.objects(), world)
+	from := func(address, token string) error {
+		request := httptest.NewRequest(http.MethodGet, "/", nil)
+		request.RemoteAddr = address + ":4711"
+		request.Header.Set("Authorization", "Bearer "+token)
+		_, err := callers.Identify(request)
+		return err
+	}
+	for range 20 {
+		require.ErrorIs(t, from("10.0.0.1", "x"), serve.ErrForbidden)
+	}
+	assert.Equal(t, 1, world.reviewed, "a refused token is not reviewed again at once")
+	for i := range 1000 {
+		require.Error(t, from("10.0.0.1", fmt.Sprint("x", i)))
+	}
+	assert.Less(t, world.reviewed, 2*reviewBurst)
+	require.ErrorIs(t, from("10.0.0.1", "t"), errFlood)
+	require.NoError(t, from("10.0.0.2", "t"))
+	require.NoError(t, from("10.0.0.1", "t"), "a token that is known")
 }
 
 // JOBS-DESIGN.md 13: every other token is good for nothing.
