@@ -60,7 +60,7 @@ func (f *folders) project(v Projection, plan Plan) error {
 		}
 	}
 	for _, name := range plan.Remove {
-		if written, known := f.written[name]; !known || written != (folder{}) {
+		if written, known := f.written[name]; written != (folder{}) || !known && !plan.Keep[name] {
 			failed.note("remove", name, f.remove(name))
 		}
 	}

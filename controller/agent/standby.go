@@ -109,6 +109,7 @@ func (s *standby) plan() (Plan, error) {
 	if !s.replaced() {
 		return plan, nil
 	}
+	plan.Keep = nil
 	names, err := s.agent.disk.Bindings.Names()
 	for _, name := range names {
 		if _, written := plan.Write[name]; !written && !slices.Contains(plan.Remove, name) {
