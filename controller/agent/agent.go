@@ -206,7 +206,7 @@ func (a *Agent) apply() {
 	if err == nil {
 		err = errors.Join(a.folders.project(a.standby.shown(), plan), a.writeEnv())
 	}
-	if err == nil && a.signals != nil {
+	if err == nil && a.signals != nil && !a.folders.unknown(plan) {
 		a.signals.tell(a.folders.version())
 	}
 	if err == nil {

@@ -39,6 +39,18 @@ func sourceOf(r conversation.Relation, contents map[string]Content) source {
 	return source{bag: r.RemoteBag, granted: r.Granted.ID, content: content, interfaceName: r.Interface, remote: r.Remote}
 }
 
+// unknown reports whether a process before this one has written a directory that stays as it is: the version of all files
+// is not known then.
+func (f *folders) unknown(plan Plan) bool {
+	kept := slices.Collect(maps.Keys(plan.Keep))
+	kept = slices.DeleteFunc(kept, func(name string) bool { _, known := f.written[name]; return known })
+	if len(kept) == 0 {
+		return false
+	}
+	there, err := f.bindings.Names()
+	return err != nil || slices.ContainsFunc(there, func(name string) bool { return slices.Contains(kept, name) })
+}
+
 // version returns the version of all files.
 func (f *folders) version() string {
 	all := map[string]string{}
