@@ -155,6 +155,7 @@ func (a *Agent) Heard(snapshot *wire.Snapshot) error {
 	given, failed := a.readGranted(a.anew(heard))
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	before := a.bags.whole(a.view)
 	if heard.Reset && !a.reset {
 		a.reset = true
 		a.report.reset(a.view.Revisions, heard.Revisions)
@@ -162,15 +163,15 @@ func (a *Agent) Heard(snapshot *wire.Snapshot) error {
 			restored := heard.View.For(heard.Own)
 			a.handlers.drop(&restored)
 		}
-		a.view = rewind(a.view, heard)
+		before = rewind(before, heard)
 	}
-	if kind := a.view.Behind(heard); kind != "" {
+	if kind := before.Behind(heard); kind != "" {
 		a.report.refuse(kind, a.view.Revisions[kind], heard.Revisions[kind])
 		return nil
 	}
-	a.view = a.view.Merge(heard)
+	a.view = before.Merge(heard)
 	a.bags.shown = bags.retaining(a.view, a.bags.shown)
-	a.view.View.Bags = a.bags.shown
+	a.bags.torn, a.view.View.Relations, a.view.View.Bags = nil, a.bags.known(a.view), a.bags.shown
 	a.standby.view = Projection{} // the snapshot has replaced it
 	a.take(given, failed)
 	a.report.applied++
@@ -223,7 +224,8 @@ func (a *Agent) writeEnv() error {
 	if a.env != nil && *a.env == text {
 		return nil
 	}
-	if a.env == nil && !a.standby.replaced() && (text == "" || !a.view.allRead()) && a.disk.Env.Exists() {
+	unsure := text == "" || !a.view.allRead() || a.bags.torn != nil
+	if a.env == nil && !a.standby.replaced() && unsure && a.disk.Env.Exists() {
 		return nil // the last process knew more
 	}
 	if err := a.disk.Env.Replace([]byte(canary + text)); err != nil {

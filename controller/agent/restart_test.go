@@ -2,12 +2,15 @@ package agent
 
 import (
 	"errors"
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 )
 
 // An agent that starts again while the controller is away keeps <endpoint>/ of a relation whose granted Secret it cannot
@@ -56,4 +59,40 @@ func TestRestartSignalsNobody(t *testing.T) {
 	assert.Len(t, s.got, 1, "the Secret is as it was")
 	hear(s.agent, both(4, "c"))
 	assert.Len(t, s.got, 2, "that is a change")
+}
+
+// Without the content of a databag, which was lost with its file, an agent that starts again leaves the variables and
+// <endpoint>/ as they are until the controller has sent it (TRUST.md U2, SAFETY.md I19, W2).
+func TestRestartWithALostDatabag(t *testing.T) {
+	v := newVolumes(t, t.TempDir())
+	a := New(settings(t, "db,mail", ""), v.disk(), &controller{}, nil)
+	a.Start()
+	relation := func(id int64, endpoint, host string) *wire.Relation {
+		return &wire.Relation{Id: id, Endpoint: endpoint, Interface: endpoint, Complete: true,
+			Bag: &wire.Databag{Data: map[string]string{"host": host}}}
+	}
+	first := &wire.Snapshot{Relations: []*wire.Relation{
+		relation(1, "mail", "m"), relation(7, "db", strings.Repeat("seven", 20)), relation(8, "db", "eight"),
+	}}
+	hear(a, first)
+	written, variables := v.tree(t), v.env(t)
+	require.Contains(t, variables, "DB_HOST='sevenseven")
+	disk := v.disk()
+	require.NoError(t, os.Remove(v.path("state", "bags-1", databag.Version(first.Relations[1].Bag.Data))))
+
+	again := New(settings(t, "db,mail", ""), disk, &controller{}, nil)
+	again.Start()
+	assert.True(t, again.isOpen())
+	assert.Equal(t, variables, v.env(t), "a container that starts again has its variables")
+	assert.Equal(t, written, v.tree(t), "<endpoint>/ stays with the older relation")
+	hear(again, first)
+	assert.Equal(t, written, v.tree(t), "and also when the controller has sent it anew")
+	assert.Equal(t, variables, v.env(t))
+}
+
+// env returns the file of variables.
+func (v volumes) env(t *testing.T) string {
+	text, err := os.ReadFile(v.path("run", "env"))
+	require.NoError(t, err)
+	return string(text)
 }
