@@ -83,11 +83,16 @@ const MaxEntries = 128
 
 func splitEntries(key, text string) ([]string, *Problem) {
 	entries := strings.Split(text, ",")
-	if len(entries) > MaxEntries {
-		return nil, &Problem{Key: key,
-			Reason: fmt.Sprintf("a list has at most %d entries, this one has %d", MaxEntries, len(entries)), Cure: "split the application"}
+	return entries, CheckEntries(key, len(entries))
+}
+
+// CheckEntries returns why a list of that many entries is too long, or nil.
+func CheckEntries(key string, count int) *Problem {
+	if count <= MaxEntries {
+		return nil
 	}
-	return entries, nil
+	return &Problem{Key: key,
+		Reason: fmt.Sprintf("a list has at most %d entries, this one has %d", MaxEntries, count), Cure: "split the application"}
 }
 
 // parseEndpoint reads one entry from its end: limit, mark, version, interface.
