@@ -3,6 +3,7 @@ package injection
 import (
 	"cmp"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -215,13 +216,26 @@ func (b *builder) handlers() container {
 			b.warn(application.KeyHandlerVolumes, v[0], "the pod has no such volume", "name volumes of this pod")
 			continue
 		}
-		c.VolumeMounts = append(c.VolumeMounts, mount{Name: v[0], MountPath: v[1]})
+		at := path.Clean(v[1])
+		if occupied(c.VolumeMounts, at) {
+			b.warn(application.KeyHandlerVolumes, v[0], "something is mounted at "+at+" already", "mount it elsewhere")
+			continue
+		}
+		c.VolumeMounts = append(c.VolumeMounts, mount{Name: v[0], MountPath: at})
 	}
 	// An image of the author's is often one of root, which must not start here.
 	if b.pod.Spec.SecurityContext.RunAsUser == nil {
 		c.SecurityContext.RunAsUser = nonRoot
 	}
 	return c
+}
+
+// occupied reports whether nothing more can be mounted at a path: something is there, or a read-only volume above.
+func occupied(mounts []mount, at string) bool {
+	return slices.ContainsFunc(mounts, func(m mount) bool {
+		there := path.Clean(m.MountPath)
+		return there == at || m.ReadOnly && strings.HasPrefix(at, there+"/")
+	})
 }
 
 // needsCanary reports whether the pod must not start with variables that are silently empty: it takes some, and has a
@@ -272,8 +286,8 @@ func (b *builder) runner() []string {
 }
 
 func (b *builder) agentEnv() []env {
-	downward := func(name, path string) env {
-		return env{Name: name, ValueFrom: &envSource{FieldRef: &fieldRef{APIVersion: "v1", FieldPath: path}}}
+	downward := func(name, field string) env {
+		return env{Name: name, ValueFrom: &envSource{FieldRef: &fieldRef{APIVersion: "v1", FieldPath: field}}}
 	}
 	name := cmp.Or(b.settings.Config.ControllerServerName, "relations-controller."+b.settings.Namespace+".svc")
 	vars := []env{
