@@ -1,6 +1,7 @@
 package application
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -90,8 +91,8 @@ func FileName(key string) bool {
 func ParseEnv(text string) (map[string][]string, []Problem) {
 	asked := map[string][]string{}
 	entries := strings.FieldsFunc(text, func(r rune) bool { return r == ';' || r == '\n' })
-	if tooMany := CheckEntries(KeyEnv, len(entries)); tooMany != nil {
-		return nil, []Problem{*tooMany}
+	if tooLong := cmp.Or(checkLength(KeyEnv, text), CheckEntries(KeyEnv, len(entries))); tooLong != nil {
+		return nil, []Problem{*tooLong}
 	}
 	var problems []Problem
 	for _, entry := range entries {

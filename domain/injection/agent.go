@@ -297,7 +297,7 @@ func (b *builder) agentEnv() []env {
 	if b.settings.Trust != "" {
 		vars = append(vars, env{Name: "ORCON_TRUST", Value: b.settings.Trust})
 	}
-	vars = append(vars, env{Name: "ORCON_CONSUMES", Value: literal(b.pod.Metadata.Annotations[application.KeyConsumes])})
+	vars = append(vars, env{Name: "ORCON_CONSUMES", Value: b.written(application.KeyConsumes)})
 	switch {
 	case b.ungated:
 		vars = append(vars, ungatedEnv())
@@ -307,8 +307,8 @@ func (b *builder) agentEnv() []env {
 	if fields := b.named(); fields != "" {
 		vars = append(vars, env{Name: "ORCON_FIELDS", Value: fields})
 	}
-	if asked := b.pod.Metadata.Annotations[application.KeyEnv]; asked != "" {
-		vars = append(vars, env{Name: "ORCON_ENV", Value: literal(asked)})
+	if asked := b.written(application.KeyEnv); asked != "" {
+		vars = append(vars, env{Name: "ORCON_ENV", Value: asked})
 	}
 	if b.options.Tools {
 		vars = append(vars, env{Name: "ORCON_TOOLS", Value: strings.Join(b.speakers, ",")})
@@ -321,11 +321,20 @@ func (b *builder) agentEnv() []env {
 	return vars
 }
 
+// written returns a list as its author wrote it; empty if it is so long that nothing of it counts.
+func (b *builder) written(key string) string {
+	list := b.pod.Metadata.Annotations[key]
+	if len(list) > application.MaxList {
+		return ""
+	}
+	return literal(list)
+}
+
 // named are the fields of interfaces, as tengu.io/env would ask for them.
 func (b *builder) named() string {
 	var all []string
 	for _, endpoint := range slices.Sorted(maps.Keys(b.fields)) {
-		all = append(all, endpoint+"="+strings.Join(b.fields[endpoint], ","))
+		all = append(all, namedFields(endpoint, b.fields[endpoint]))
 	}
 	return strings.Join(all, ";")
 }
