@@ -99,7 +99,7 @@ func runHook(ctx context.Context, command []string, folder string, turn agent.Tu
 	case errors.Is(err, exec.ErrWaitDelay):
 		return "" // it has succeeded, and left a child that holds what it writes to
 	case errors.As(err, &exit):
-		return strings.TrimSuffix(fmt.Sprintf("exit code %d: %s", exit.ExitCode(), said), ": ")
+		return strings.TrimSuffix(ending(exit)+": "+said.String(), ": ")
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Sprintf("cannot run %s: it is not executable: use chmod +x in the image, or defaultMode: 0755 in its volume", command[0])
 	case errors.Is(err, fs.ErrNotExist):
@@ -109,6 +109,14 @@ func runHook(ctx context.Context, command []string, folder string, turn agent.Tu
 	default:
 		return ""
 	}
+}
+
+// ending returns how a command ended: by its exit code, or by the signal that ended it.
+func ending(exit *exec.ExitError) string {
+	if exit.Exited() {
+		return fmt.Sprintf("exit code %d", exit.ExitCode())
+	}
+	return exit.ProcessState.String()
 }
 
 // environment is the container's own with what the turn says, and the tools where
