@@ -54,3 +54,14 @@ func TestHandlerVolumesAtOnePath(t *testing.T) {
 		})
 	}
 }
+
+// A container with options of Windows alone makes its pod one of Windows, as the API server sees it too (INJECTION.md I11).
+func TestWindowsByContainer(t *testing.T) {
+	for name, spec := range map[string]string{
+		"Container":     `{containers: [{name: a}, {name: b, securityContext: {windowsOptions: {hostProcess: true}}}]}`,
+		"InitContainer": `{initContainers: [{name: b, securityContext: {windowsOptions: {}}}], containers: [{name: a}]}`,
+	} {
+		pod := shape(t, `{metadata: {annotations: {tengu.io/consumes: db, tengu.io/relations: x}}, spec: `+spec+`}`)
+		assert.Equal(t, injection.WindowsPod, injection.For(plain(), "shop", pod).Skip.Reason, name)
+	}
+}
