@@ -204,16 +204,17 @@ func (a *Agent) anew(heard conversation.Update) []conversation.Granted {
 func (a *Agent) apply() {
 	remembered := a.remember()
 	plan, err := a.standby.plan()
+	var unwritten error
 	if err == nil {
-		err = errors.Join(a.folders.project(a.standby.shown(), plan), a.writeEnv())
+		unwritten, err = a.folders.project(a.standby.shown(), plan), a.writeEnv()
 	}
-	if err == nil && a.signals != nil && !a.folders.unknown(plan) {
+	if err == nil && unwritten == nil && a.signals != nil && !a.folders.unknown(plan) {
 		a.signals.tell(a.folders.version())
 	}
-	if err == nil {
+	if err == nil && (unwritten == nil || a.folders.show(a.settings.Consumes)) {
 		err = a.maybeOpen()
 	}
-	a.settle(errors.Join(remembered, err))
+	a.settle(errors.Join(remembered, unwritten, err))
 }
 
 // canary is the line of the env file that shows whether the kubelet reads it.
@@ -238,7 +239,7 @@ func (a *Agent) writeEnv() error {
 	return nil
 }
 
-// maybeOpen opens the gate when everything it waits for is in the files.
+// maybeOpen opens the gate when everything it waits for is in the files. What beside has no room there is not waited for.
 func (a *Agent) maybeOpen() error {
 	if !a.ready || a.isOpen() && !a.standby.used {
 		return nil

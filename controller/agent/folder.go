@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 )
@@ -49,6 +50,11 @@ func (f *folders) unknown(plan Plan) bool {
 	}
 	there, err := f.bindings.Names()
 	return err != nil || slices.ContainsFunc(there, func(name string) bool { return slices.Contains(kept, name) })
+}
+
+// show reports whether <endpoint>/ is written for each endpoint that the start gate waits for.
+func (f *folders) show(consumes []application.Endpoint) bool {
+	return !slices.ContainsFunc(consumes, func(e application.Endpoint) bool { return required(e) && f.written[e.Name].version == "" })
 }
 
 // version returns the version of all files.
