@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/golang/glog"
@@ -83,6 +84,20 @@ func (of program) handle(ctx context.Context, turn agent.Turn) agent.Done {
 		done.Handled, done.Failure = true, runHook(ctx, command, folder, turn)
 	}
 	return done
+}
+
+// reaping returns a handler after which what earlier events have left running, and has ended, is waited for: the runner is
+// the first process of its container, so that the children of those that have ended are its own. It runs nothing else.
+func reaping(handle func(context.Context, agent.Turn) agent.Done) func(context.Context, agent.Turn) agent.Done {
+	return func(ctx context.Context, turn agent.Turn) agent.Done {
+		done := handle(ctx, turn)
+		for {
+			pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil)
+			if pid <= 0 && !errors.Is(err, syscall.EINTR) {
+				return done
+			}
+		}
+	}
 }
 
 // runHook runs the command of an event and returns why it has failed, or nothing.
