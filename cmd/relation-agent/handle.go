@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/golang/glog"
@@ -85,6 +86,20 @@ func (of program) handle(ctx context.Context, turn agent.Turn) agent.Done {
 	return done
 }
 
+// reaping returns a handler after which what earlier events have left running, and has ended, is waited for: the runner is
+// the first process of its container, so that the children of those that have ended are its own. It runs nothing else.
+func reaping(handle func(context.Context, agent.Turn) agent.Done) func(context.Context, agent.Turn) agent.Done {
+	return func(ctx context.Context, turn agent.Turn) agent.Done {
+		done := handle(ctx, turn)
+		for {
+			pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil)
+			if pid <= 0 && !errors.Is(err, syscall.EINTR) {
+				return done
+			}
+		}
+	}
+}
+
 // runHook runs the command of an event and returns why it has failed, or nothing.
 func runHook(ctx context.Context, command []string, folder string, turn agent.Turn) (failure string) {
 	said := &tail{}
@@ -99,7 +114,7 @@ func runHook(ctx context.Context, command []string, folder string, turn agent.Tu
 	case errors.Is(err, exec.ErrWaitDelay):
 		return "" // it has succeeded, and left a child that holds what it writes to
 	case errors.As(err, &exit):
-		return strings.TrimSuffix(fmt.Sprintf("exit code %d: %s", exit.ExitCode(), said), ": ")
+		return strings.TrimSuffix(ending(exit)+": "+said.String(), ": ")
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Sprintf("cannot run %s: it is not executable: use chmod +x in the image, or defaultMode: 0755 in its volume", command[0])
 	case errors.Is(err, fs.ErrNotExist):
@@ -109,6 +124,14 @@ func runHook(ctx context.Context, command []string, folder string, turn agent.Tu
 	default:
 		return ""
 	}
+}
+
+// ending returns how a command ended: by its exit code, or by the signal that ended it.
+func ending(exit *exec.ExitError) string {
+	if exit.Exited() {
+		return fmt.Sprintf("exit code %d", exit.ExitCode())
+	}
+	return exit.ProcessState.String()
 }
 
 // environment is the container's own with what the turn says, and the tools where

@@ -144,7 +144,7 @@ func run(args []string, out io.Writer) error {
 		if err != nil {
 			return err
 		}
-		agent.Runner{Socket: containerSocket}.Run(ctx, of.handle)
+		agent.Runner{Socket: containerSocket}.Run(ctx, reaping(of.handle))
 		return nil
 	case "status":
 		return agent.Status(ctx, root.socket(), out)

@@ -155,6 +155,7 @@ func (a *Agent) Heard(snapshot *wire.Snapshot) error {
 	given, failed := a.readGranted(a.anew(heard))
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	before := a.bags.whole(a.view)
 	if heard.Reset && !a.reset {
 		a.reset = true
 		a.report.reset(a.view.Revisions, heard.Revisions)
@@ -162,15 +163,15 @@ func (a *Agent) Heard(snapshot *wire.Snapshot) error {
 			restored := heard.View.For(heard.Own)
 			a.handlers.drop(&restored)
 		}
-		a.view = rewind(a.view, heard)
+		before = rewind(before, heard)
 	}
-	if kind := a.view.Behind(heard); kind != "" {
+	if kind := before.Behind(heard); kind != "" {
 		a.report.refuse(kind, a.view.Revisions[kind], heard.Revisions[kind])
 		return nil
 	}
-	a.view = a.view.Merge(heard)
+	a.view = before.Merge(heard)
 	a.bags.shown = bags.retaining(a.view, a.bags.shown)
-	a.view.View.Bags = a.bags.shown
+	a.bags.torn, a.view.View.Relations, a.view.View.Bags = nil, a.bags.known(a.view), a.bags.shown
 	a.standby.view = Projection{} // the snapshot has replaced it
 	a.take(given, failed)
 	a.report.applied++
@@ -203,16 +204,17 @@ func (a *Agent) anew(heard conversation.Update) []conversation.Granted {
 func (a *Agent) apply() {
 	remembered := a.remember()
 	plan, err := a.standby.plan()
+	var unwritten error
 	if err == nil {
-		err = errors.Join(a.folders.project(a.standby.shown(), plan), a.writeEnv())
+		unwritten, err = a.folders.project(a.standby.shown(), plan), a.writeEnv()
 	}
-	if err == nil && a.signals != nil {
+	if err == nil && unwritten == nil && a.signals != nil && !a.folders.unknown(plan) {
 		a.signals.tell(a.folders.version())
 	}
-	if err == nil {
+	if err == nil && (unwritten == nil || a.folders.show(a.settings.Consumes)) {
 		err = a.maybeOpen()
 	}
-	a.settle(errors.Join(remembered, err))
+	a.settle(errors.Join(remembered, unwritten, err))
 }
 
 // canary is the line of the env file that shows whether the kubelet reads it.
@@ -223,7 +225,8 @@ func (a *Agent) writeEnv() error {
 	if a.env != nil && *a.env == text {
 		return nil
 	}
-	if a.env == nil && !a.standby.replaced() && (text == "" || !a.view.allRead()) && a.disk.Env.Exists() {
+	unsure := text == "" || !a.view.allRead() || a.bags.torn != nil
+	if a.env == nil && !a.standby.replaced() && unsure && a.disk.Env.Exists() {
 		return nil // the last process knew more
 	}
 	if err := a.disk.Env.Replace([]byte(canary + text)); err != nil {
@@ -236,7 +239,7 @@ func (a *Agent) writeEnv() error {
 	return nil
 }
 
-// maybeOpen opens the gate when everything it waits for is in the files.
+// maybeOpen opens the gate when everything it waits for is in the files. What beside has no room there is not waited for.
 func (a *Agent) maybeOpen() error {
 	if !a.ready || a.isOpen() && !a.standby.used {
 		return nil

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 )
@@ -39,6 +40,23 @@ func sourceOf(r conversation.Relation, contents map[string]Content) source {
 	return source{bag: r.RemoteBag, granted: r.Granted.ID, content: content, interfaceName: r.Interface, remote: r.Remote}
 }
 
+// unknown reports whether a process before this one has written a directory that stays as it is: the version of all files
+// is not known then.
+func (f *folders) unknown(plan Plan) bool {
+	kept := slices.Collect(maps.Keys(plan.Keep))
+	kept = slices.DeleteFunc(kept, func(name string) bool { _, known := f.written[name]; return known })
+	if len(kept) == 0 {
+		return false
+	}
+	there, err := f.bindings.Names()
+	return err != nil || slices.ContainsFunc(there, func(name string) bool { return slices.Contains(kept, name) })
+}
+
+// show reports whether <endpoint>/ is written for each endpoint that the start gate waits for.
+func (f *folders) show(consumes []application.Endpoint) bool {
+	return !slices.ContainsFunc(consumes, func(e application.Endpoint) bool { return required(e) && f.written[e.Name].version == "" })
+}
+
 // version returns the version of all files.
 func (f *folders) version() string {
 	all := map[string]string{}
@@ -60,7 +78,7 @@ func (f *folders) project(v Projection, plan Plan) error {
 		}
 	}
 	for _, name := range plan.Remove {
-		if written, known := f.written[name]; !known || written != (folder{}) {
+		if written, known := f.written[name]; written != (folder{}) || !known && !plan.Keep[name] {
 			failed.note("remove", name, f.remove(name))
 		}
 	}

@@ -95,3 +95,34 @@ func TestATornSpoolIsThrownAway(t *testing.T) {
 	assert.Equal(t, written, v.tree(t))
 	runtime.KeepAlive(a)
 }
+
+// A gate waits for the files of what is required: what has no room beside, as of optional endpoints or further relations,
+// keeps no pod from starting, and is named (RELATIONS.md "What a workload sees", SAFETY.md I17, TRUST.md U2).
+func TestNoRoomForWhatIsNotRequired(t *testing.T) {
+	tests := map[string]struct {
+		why, consumes string
+		room          int
+		want          bool
+	}{
+		"Required": {why: "it is not there", consumes: "db,cache?", room: 5},
+		"Optional": {why: "the other is not waited for", consumes: "db,cache?", room: 30, want: true},
+		"Ungated":  {why: "nothing is waited for", consumes: "db?,cache?", room: 5, want: true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			v := newVolumes(t, t.TempDir())
+			disk := v.disk()
+			disk.Bindings = &narrow{disk.Bindings, test.room}
+			a := New(settings(t, test.consumes, ""), disk, &controller{}, nil)
+			s := &wire.Snapshot{}
+			for id, endpoint := range []string{"db", "cache"} {
+				size := 10 + 100*id
+				s.Relations = append(s.Relations, &wire.Relation{Id: int64(id), Endpoint: endpoint, Complete: true,
+					Bag: &wire.Databag{Data: map[string]string{"host": strings.Repeat("x", size)}}})
+			}
+			hear(a, s)
+			assert.Equal(t, test.want, a.isOpen(), test.why)
+			assert.Contains(t, a.report.failing, "no space left on device")
+		})
+	}
+}

@@ -21,7 +21,7 @@ type Unmet struct {
 func (v Projection) Unmet(consumes []application.Endpoint) []Unmet {
 	var unmet []Unmet
 	for _, e := range consumes {
-		if e.Optional || e.Role != application.Requirer && e.Role != "" {
+		if !required(e) {
 			continue
 		}
 		if why := v.whyNot(e.Name); why != "" {
@@ -29,6 +29,11 @@ func (v Projection) Unmet(consumes []application.Endpoint) []Unmet {
 		}
 	}
 	return unmet
+}
+
+// required reports whether the start gate waits for an endpoint.
+func required(e application.Endpoint) bool {
+	return !e.Optional && (e.Role == application.Requirer || e.Role == "")
 }
 
 // whyNot returns why no relation on endpoint is complete; "" if one is.

@@ -79,6 +79,45 @@ type databags struct {
 	incoming spool.Incoming
 	// shown are those of the projection.
 	shown kept
+	// torn has all relations of the memory, in order, if the content of one was lost: until the controller has answered.
+	torn []conversation.Relation
+}
+
+// lost reports whether the content of a living relation was lost.
+func (d *databags) lost(r conversation.Relation) bool {
+	return !ended(r) && !r.RemoteBag.Empty() && d.shown[r.RemoteBag] == nil
+}
+
+// whole returns what is known with the relations whose content was lost, so that they keep their places in the order.
+func (d *databags) whole(v Projection) Projection {
+	if d.torn != nil {
+		v.View.Relations = d.torn
+	}
+	return v
+}
+
+// keep returns a plan by which the directories of relations whose content was lost stay as they are.
+func (d *databags) keep(plan Plan, v Projection) Plan {
+	for name := range d.whole(v).hidden(d.lost) {
+		delete(plan.Write, name)
+		plan.Keep[name] = true
+	}
+	return plan
+}
+
+// known returns the relations of a view without what was lost: one that the latest snapshot has without data has none.
+func (d *databags) known(v Projection) []conversation.Relation {
+	var all []conversation.Relation
+	for _, r := range v.View.Relations {
+		switch {
+		case !d.lost(r):
+			all = append(all, r)
+		case v.Present[key(r)]:
+			r.RemoteBag = databag.Ref{}
+			all = append(all, r)
+		}
+	}
+	return all
 }
 
 // reset drops what a stream that has ended has left.
@@ -148,7 +187,7 @@ func (a *Agent) remember() error {
 }
 
 // recall reads what the process before this one remembered. A relation whose content was lost or torn is unknown until the
-// controller has sent it again.
+// controller has sent it again; till then its files and the variables stay.
 func (a *Agent) recall() error {
 	memory, err := a.disk.Memory.Read()
 	if err != nil {
@@ -164,8 +203,8 @@ func (a *Agent) recall() error {
 		}
 	}
 	a.view = Projection{Update: convert.ToUpdate(known, a.bags.shown)}
-	a.view.View.Relations = slices.DeleteFunc(a.view.View.Relations, func(r conversation.Relation) bool {
-		return !ended(r) && !r.RemoteBag.Empty() && a.bags.shown[r.RemoteBag] == nil
-	})
+	if all := a.view.View.Relations; slices.ContainsFunc(all, a.bags.lost) {
+		a.bags.torn, a.view.View.Relations = all, a.bags.known(a.view)
+	}
 	return nil
 }

@@ -16,6 +16,9 @@ type Plan struct {
 	Write map[string]conversation.Relation
 	// Remove are the directories of relations that have ended.
 	Remove []string
+	// Keep has the directories of living relations that cannot be shown yet: what a process before this one has written
+	// there stays.
+	Keep map[string]bool
 }
 
 // order returns the directories in the order in which they are written: in a volume that is almost full, those of primary
@@ -39,7 +42,7 @@ func (p Plan) order() []string {
 // Plan returns the directories for what is known: <endpoint>-<id>/ for each
 // relation and <endpoint>/ for the oldest one on each endpoint (SAFETY.md W2).
 func (v Projection) Plan() Plan {
-	plan := Plan{Write: v.directories()}
+	plan := Plan{Write: v.directories(), Keep: v.hidden(func(r conversation.Relation) bool { return !v.read(r) })}
 	for _, r := range v.View.Relations {
 		if !ended(r) || !isDirectoryName(r.Endpoint) {
 			continue
@@ -69,6 +72,23 @@ func (v Projection) directories() map[string]conversation.Relation {
 		}
 	}
 	return dirs
+}
+
+// hidden returns the directories of the living relations that lack something.
+func (v Projection) hidden(lacks func(conversation.Relation) bool) map[string]bool {
+	names := map[string]bool{}
+	for _, r := range v.View.Relations {
+		if !isDirectoryName(r.Endpoint) {
+			continue
+		}
+		if projected(r) && lacks(r) {
+			names[directory(r)] = true
+		}
+		if first, ok := v.primary(r.Endpoint); ok && lacks(first) {
+			names[r.Endpoint] = true
+		}
+	}
+	return names
 }
 
 // files returns the content of a relation's directory: the keys that may be

@@ -106,9 +106,11 @@ func (s *standby) replaced() bool { return s.used && s.agent.view.Heard }
 // had, also if another process has written it: the relation may have ended.
 func (s *standby) plan() (Plan, error) {
 	plan := s.shown().Plan()
+	plan = s.agent.bags.keep(plan, s.agent.view)
 	if !s.replaced() {
 		return plan, nil
 	}
+	plan.Keep = nil
 	names, err := s.agent.disk.Bindings.Names()
 	for _, name := range names {
 		if _, written := plan.Write[name]; !written && !slices.Contains(plan.Remove, name) {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/golang/glog"
 
@@ -192,9 +193,9 @@ func (t *toolContext) Model(string) (string, error) { return "", later("relation
 
 // Call has the agent at socket carry out a call of a tool.
 func Call(ctx context.Context, socket string, call tool.Call) tool.Result {
-	body, err := json.Marshal(call)
+	body, err := encode(call)
 	if err != nil {
-		return tool.Failed(fmt.Errorf("cannot write the call: %w", err))
+		return tool.Failed(err)
 	}
 	var answered strings.Builder
 	if err := post(ctx, socket, pathTool, body, &answered); err != nil {
@@ -205,4 +206,22 @@ func Call(ctx context.Context, socket string, call tool.Call) tool.Result {
 		return tool.Failed(fmt.Errorf("cannot read the agent's answer: %w", err))
 	}
 	return result
+}
+
+// encode writes a call as JSON, which holds any bytes in files, and in arguments text alone: others are refused, since JSON
+// would replace them.
+func encode(call tool.Call) ([]byte, error) {
+	if i := slices.IndexFunc(call.Args, func(arg string) bool { return !utf8.ValidString(arg) }); i >= 0 {
+		return nil, &conversation.Error{Kind: conversation.Invalid,
+			Message: fmt.Sprintf("cannot send argument %d: it is not UTF-8", i+1), Cure: "encode it, for example as base64"}
+	}
+	body, err := json.Marshal(call)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("cannot write the call: %w", err)
+	case len(body) > maxCall:
+		return nil, &conversation.Error{Kind: conversation.Invalid,
+			Message: fmt.Sprintf("cannot send the call: it has %d bytes, and at most %d are allowed", len(body), maxCall), Cure: "shorten it"}
+	}
+	return body, nil
 }

@@ -1,6 +1,7 @@
 package application
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -89,8 +90,12 @@ func FileName(key string) bool {
 // between endpoints. The keys are of the endpoint's databag, in order.
 func ParseEnv(text string) (map[string][]string, []Problem) {
 	asked := map[string][]string{}
+	entries := strings.FieldsFunc(text, func(r rune) bool { return r == ';' || r == '\n' })
+	if tooLong := cmp.Or(checkLength(KeyEnv, text), CheckEntries(KeyEnv, len(entries))); tooLong != nil {
+		return nil, []Problem{*tooLong}
+	}
 	var problems []Problem
-	for _, entry := range strings.FieldsFunc(text, func(r rune) bool { return r == ';' || r == '\n' }) {
+	for _, entry := range entries {
 		entry = strings.TrimSpace(entry)
 		if reason, cure := parseAsked(asked, entry); reason != "" {
 			problems = append(problems, Problem{Key: KeyEnv, Entry: entry, Reason: reason, Cure: cure})

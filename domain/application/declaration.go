@@ -57,6 +57,9 @@ func (d Declaration) Endpoint(name string) (Endpoint, bool) {
 // could be read: one wrong entry must not take a working relation down.
 func Parse(labels, annotations map[string]string) (Declaration, []Problem) {
 	p := parser{declaration: Declaration{OnChange: Files, Retain: DefaultRetain}}
+	if tooMany := checkKeys(labels, annotations); tooMany != nil {
+		return p.declaration, []Problem{*tooMany}
+	}
 	if label, ok := labels[KeyProvides]; ok {
 		if _, both := annotations[KeyProvides]; both {
 			p.refuse(Problem{Key: KeyProvides, Reason: "it is both a label and an annotation", Cure: "keep one of them"})
@@ -71,6 +74,28 @@ func Parse(labels, annotations map[string]string) (Declaration, []Problem) {
 	p.uselessLabels(labels)
 	p.checkTogether(annotations)
 	return p.declaration, p.problems
+}
+
+// maxKeys is how many keys of Orcon an object has at most: each endpoint may have two, and the rest are few.
+const maxKeys = 4 * MaxEntries
+
+// checkKeys finds more keys than are read at an admission, which may come before the API server has judged them.
+func checkKeys(labels, annotations map[string]string) *Problem {
+	first, count := "", 0
+	for _, keys := range []map[string]string{labels, annotations} {
+		for key := range keys {
+			if prefix, _, found := strings.Cut(key, "/"); found && ours(prefix) {
+				if count++; first == "" || key < first {
+					first = key
+				}
+			}
+		}
+	}
+	if count <= maxKeys {
+		return nil
+	}
+	return &Problem{Key: first, Reason: fmt.Sprintf("an object has at most %d keys of Orcon, this one has %d", maxKeys, count),
+		Cure: "split the application"}
 }
 
 type parser struct {

@@ -1,6 +1,7 @@
 package application
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -81,13 +82,31 @@ func parseEndpoints(key string, role Role, text string) ([]Endpoint, []Problem) 
 // admission must not grow with what one person writes.
 const MaxEntries = 128
 
+// MaxList is how many bytes a list has at most: the agent gets it as one variable, and with one of 128 KiB the kernel
+// starts no process.
+const MaxList = 120 << 10
+
 func splitEntries(key, text string) ([]string, *Problem) {
 	entries := strings.Split(text, ",")
-	if len(entries) > MaxEntries {
-		return nil, &Problem{Key: key,
-			Reason: fmt.Sprintf("a list has at most %d entries, this one has %d", MaxEntries, len(entries)), Cure: "split the application"}
+	return entries, cmp.Or(checkLength(key, text), CheckEntries(key, len(entries)))
+}
+
+// checkLength returns why a list with that text is too long, or nil.
+func checkLength(key, text string) *Problem {
+	if len(text) <= MaxList {
+		return nil
 	}
-	return entries, nil
+	return &Problem{Key: key, Reason: fmt.Sprintf("a list has at most %d bytes, this one has %d", MaxList, len(text)),
+		Cure: "shorten it"}
+}
+
+// CheckEntries returns why a list of that many entries is too long, or nil.
+func CheckEntries(key string, count int) *Problem {
+	if count <= MaxEntries {
+		return nil
+	}
+	return &Problem{Key: key,
+		Reason: fmt.Sprintf("a list has at most %d entries, this one has %d", MaxEntries, count), Cure: "split the application"}
 }
 
 // parseEndpoint reads one entry from its end: limit, mark, version, interface.

@@ -3,6 +3,7 @@ package injection
 import (
 	"cmp"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -215,13 +216,26 @@ func (b *builder) handlers() container {
 			b.warn(application.KeyHandlerVolumes, v[0], "the pod has no such volume", "name volumes of this pod")
 			continue
 		}
-		c.VolumeMounts = append(c.VolumeMounts, mount{Name: v[0], MountPath: v[1]})
+		at := path.Clean(v[1])
+		if occupied(c.VolumeMounts, at) {
+			b.warn(application.KeyHandlerVolumes, v[0], "something is mounted at "+at+" already", "mount it elsewhere")
+			continue
+		}
+		c.VolumeMounts = append(c.VolumeMounts, mount{Name: v[0], MountPath: at})
 	}
 	// An image of the author's is often one of root, which must not start here.
 	if b.pod.Spec.SecurityContext.RunAsUser == nil {
 		c.SecurityContext.RunAsUser = nonRoot
 	}
 	return c
+}
+
+// occupied reports whether nothing more can be mounted at a path: something is there, or a read-only volume above.
+func occupied(mounts []mount, at string) bool {
+	return slices.ContainsFunc(mounts, func(m mount) bool {
+		there := path.Clean(m.MountPath)
+		return there == at || m.ReadOnly && strings.HasPrefix(at, there+"/")
+	})
 }
 
 // needsCanary reports whether the pod must not start with variables that are silently empty: it takes some, and has a
@@ -272,8 +286,8 @@ func (b *builder) runner() []string {
 }
 
 func (b *builder) agentEnv() []env {
-	downward := func(name, path string) env {
-		return env{Name: name, ValueFrom: &envSource{FieldRef: &fieldRef{APIVersion: "v1", FieldPath: path}}}
+	downward := func(name, field string) env {
+		return env{Name: name, ValueFrom: &envSource{FieldRef: &fieldRef{APIVersion: "v1", FieldPath: field}}}
 	}
 	name := cmp.Or(b.settings.Config.ControllerServerName, "relations-controller."+b.settings.Namespace+".svc")
 	vars := []env{
@@ -283,7 +297,7 @@ func (b *builder) agentEnv() []env {
 	if b.settings.Trust != "" {
 		vars = append(vars, env{Name: "ORCON_TRUST", Value: b.settings.Trust})
 	}
-	vars = append(vars, env{Name: "ORCON_CONSUMES", Value: literal(b.pod.Metadata.Annotations[application.KeyConsumes])})
+	vars = append(vars, env{Name: "ORCON_CONSUMES", Value: b.written(application.KeyConsumes)})
 	switch {
 	case b.ungated:
 		vars = append(vars, ungatedEnv())
@@ -293,8 +307,8 @@ func (b *builder) agentEnv() []env {
 	if fields := b.named(); fields != "" {
 		vars = append(vars, env{Name: "ORCON_FIELDS", Value: fields})
 	}
-	if asked := b.pod.Metadata.Annotations[application.KeyEnv]; asked != "" {
-		vars = append(vars, env{Name: "ORCON_ENV", Value: literal(asked)})
+	if asked := b.written(application.KeyEnv); asked != "" {
+		vars = append(vars, env{Name: "ORCON_ENV", Value: asked})
 	}
 	if b.options.Tools {
 		vars = append(vars, env{Name: "ORCON_TOOLS", Value: strings.Join(b.speakers, ",")})
@@ -307,11 +321,20 @@ func (b *builder) agentEnv() []env {
 	return vars
 }
 
+// written returns a list as its author wrote it; empty if it is so long that nothing of it counts.
+func (b *builder) written(key string) string {
+	list := b.pod.Metadata.Annotations[key]
+	if len(list) > application.MaxList {
+		return ""
+	}
+	return literal(list)
+}
+
 // named are the fields of interfaces, as tengu.io/env would ask for them.
 func (b *builder) named() string {
 	var all []string
 	for _, endpoint := range slices.Sorted(maps.Keys(b.fields)) {
-		all = append(all, endpoint+"="+strings.Join(b.fields[endpoint], ","))
+		all = append(all, namedFields(endpoint, b.fields[endpoint]))
 	}
 	return strings.Join(all, ";")
 }

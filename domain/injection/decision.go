@@ -187,17 +187,25 @@ var ErrTaken = errors.New("name taken")
 // clash refuses a pod that the API server would refuse anyway, with a reason that leads to the author's own line; and
 // mounts of Orcon's volumes, since one of them holds the agent's token (SAFETY.md I28, S4).
 func clash(pod *Shape) error {
-	for i, c := range pod.Spec.Containers {
-		if Added(c.Name) {
-			return taken(fmt.Sprintf("spec.containers[%d].name", i), c.Name, "choose another name")
-		}
+	inits, containers := pod.Spec.InitContainers, pod.Spec.Containers
+	if err := cmp.Or(clashingName("initContainers", inits), clashingName("containers", containers)); err != nil {
+		return err
 	}
 	for i, v := range pod.Spec.Volumes {
 		if slices.Contains(volumeNames(), v.Name) {
 			return taken(fmt.Sprintf("spec.volumes[%d].name", i), v.Name, "choose another name")
 		}
 	}
-	return cmp.Or(clashingMount("initContainers", pod.Spec.InitContainers), clashingMount("containers", pod.Spec.Containers))
+	return cmp.Or(clashingMount("initContainers", inits), clashingMount("containers", containers))
+}
+
+func clashingName(list string, containers []Container) error {
+	for i := range containers {
+		if name := containers[i].Name; Added(name) {
+			return taken(fmt.Sprintf("spec.%s[%d].name", list, i), name, "choose another name")
+		}
+	}
+	return nil
 }
 
 func clashingMount(list string, containers []Container) error {

@@ -104,6 +104,9 @@ func printable(text string) bool {
 // argument: what looks like a shell's line would silently mean something else.
 func parseCommand(text string) (command []string, reason, cure string) {
 	const example = `write a JSON list, for example exec:["/bin/sh", "-c", "echo changed"]`
+	if len(text) > application.MaxList {
+		return nil, fmt.Sprintf("it has more than %d bytes", application.MaxList), "write a script of the image"
+	}
 	if strings.HasPrefix(text, "[") {
 		if err := json.Unmarshal([]byte(text), &command); err != nil {
 			return nil, "it is not a JSON list of texts", example

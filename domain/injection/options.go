@@ -43,11 +43,11 @@ func ParseOptions(pod *Shape, agent AgentConfig) (Options, []application.Problem
 		"it is neither sidecar nor init", "write init for a pod that needs no updates",
 		func(s string) { o.InitOnly = s == "init" })
 	o.take(application.KeyTools, isBool, "it is neither true nor false", "write true for the tools", func(s string) { o.Tools = s == "true" })
-	o.take(application.KeyContainers, areNames(dnsLabel), "it is not a list of containers' names",
+	o.takeList(application.KeyContainers, areNames(dnsLabel), "it is not a list of containers' names",
 		"write names separated by single commas", func(s string) { o.Containers = split(s) })
 	o.take(application.KeyImage, isImage, "it is not the reference of an image",
 		"write for example registry.example.org/relation-agent:v1", func(s string) { o.Agent.Image = s })
-	o.take(application.KeyPullSecrets, areNames(dnsName), "it is not a list of Secrets' names",
+	o.takeList(application.KeyPullSecrets, areNames(dnsName), "it is not a list of Secrets' names",
 		"write names separated by single commas", o.addSecrets)
 	o.take(application.KeyLogLevel, isLogLevel, "it is not a whole number from 0 to 9", "write for example 2",
 		func(s string) { o.Agent.LogLevel = s })
@@ -57,7 +57,7 @@ func ParseOptions(pod *Shape, agent AgentConfig) (Options, []application.Problem
 		"write for example /handlers", func(s string) { o.Handlers = s })
 	o.take(application.KeyHandlerImage, isImage, "it is not the reference of an image",
 		"write for example registry.example.org/db-handlers:v1", func(s string) { o.HandlerImage = s })
-	o.take(application.KeyHandlerVolumes, areVolumes, "it is not a list of volumes and where to mount them",
+	o.takeList(application.KeyHandlerVolumes, areVolumes, "it is not a list of volumes and where to mount them",
 		"write name=/path, separated by single commas", func(s string) { o.HandlerVolumes = volumes(s) })
 	o.take(application.KeyBatch, isBool, "it is neither true nor false",
 		"write true for one event of a whole first join", func(s string) { o.Batch = s == "true" })
@@ -95,6 +95,15 @@ func (o *optionReader) take(key string, fits func(string) bool, reason, cure str
 	default:
 		o.problems = append(o.problems, application.Problem{Key: key, Entry: value, Reason: reason, Cure: cure})
 	}
+}
+
+// takeList is take for a list, which is not read if it is too long.
+func (o *optionReader) takeList(key string, fits func(string) bool, reason, cure string, use func(string)) {
+	if tooMany := application.CheckEntries(key, strings.Count(o.annotations[key], ",")+1); tooMany != nil {
+		o.problems = append(o.problems, *tooMany)
+		return
+	}
+	o.take(key, fits, reason, cure, use)
 }
 
 // addSecrets copies the list: the installation's is shared by all pods.

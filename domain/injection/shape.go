@@ -1,5 +1,7 @@
 package injection
 
+import "slices"
+
 // Shape is the part of a pod that injection reads, and all of it. It is the
 // target of a JSON decoder: what it does not name is never held, so it can
 // neither be lost nor moved (INJECTION.md I2).
@@ -143,5 +145,8 @@ func fixed(request, limit Quantity) bool {
 func (s *Spec) windows() bool {
 	return s.OS != nil && s.OS.Name == "windows" ||
 		s.NodeSelector["kubernetes.io/os"] == "windows" || s.NodeSelector["beta.kubernetes.io/os"] == "windows" ||
-		s.SecurityContext.WindowsOptions != nil
+		s.SecurityContext.WindowsOptions != nil ||
+		slices.ContainsFunc(s.InitContainers, ofWindows) || slices.ContainsFunc(s.Containers, ofWindows)
 }
+
+func ofWindows(c Container) bool { return c.SecurityContext.WindowsOptions != nil }

@@ -48,14 +48,23 @@ func (f Fields) Of(consumes []application.Endpoint) map[string][]string {
 	if f == nil {
 		return nil
 	}
-	all := map[string][]string{}
+	all, size := map[string][]string{}, 0
 	for _, e := range consumes {
 		given := func(key string) bool { return slices.Contains(derivedKeys(), key) }
-		if keys := slices.DeleteFunc(slices.Clone(f(e)), given); len(keys) > 0 {
-			all[e.Name] = keys[:min(len(keys), application.MaxEntries)]
+		keys := slices.DeleteFunc(slices.Clone(f(e)), given)
+		keys = keys[:min(len(keys), application.MaxEntries)]
+		text := len(namedFields(e.Name, keys)) + len(";")
+		if len(keys) > 0 && size+text <= application.MaxList {
+			all[e.Name] = keys
+			size += text
 		}
 	}
 	return all
+}
+
+// namedFields returns keys of an endpoint as tengu.io/env would ask for them.
+func namedFields(endpoint string, keys []string) string {
+	return endpoint + "=" + strings.Join(keys, ",")
 }
 
 // Variables returns the variables of a consumer, in order of its endpoints: for

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math/bits"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -70,14 +71,28 @@ func (f Failure) Text(namespace, unit, pod string) string {
 // LastWords makes one line for people of a handler's output: the end of it, without invalid text, and without the
 // values to hide, which are secret.
 func LastWords(text string, hide ...string) string {
-	for _, value := range hide {
+	var pairs []string
+	for _, line := range hidden(hide) {
+		pairs = append(pairs, line, "[secret]")
+	}
+	return cut(tidy(strings.NewReplacer(pairs...).Replace(text)), maxSaid)
+}
+
+// hidden returns the lines of values, as they are and as they are in text: the longest first, since one may be part of
+// another.
+func hidden(values []string) []string {
+	var lines []string
+	for _, value := range values {
 		for line := range strings.Lines(value) {
-			if line = strings.TrimSpace(line); len(line) >= minHidden {
-				text = strings.ReplaceAll(text, line, "[secret]")
+			for _, line := range []string{strings.TrimSpace(line), strings.TrimSpace(strings.ToValidUTF8(line, ""))} {
+				if len(line) >= minHidden {
+					lines = append(lines, line)
+				}
 			}
 		}
 	}
-	return cut(tidy(text), maxSaid)
+	slices.SortFunc(lines, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), strings.Compare(a, b)) })
+	return slices.Compact(lines)
 }
 
 // minHidden is the length from which on a value is hidden: in place of a shorter one

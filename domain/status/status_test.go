@@ -133,6 +133,15 @@ func TestLastWordsHide(t *testing.T) {
 	assert.Equal(t, "…"+strings.Repeat("x", 509), status.LastWords("hunter2"+strings.Repeat("x", 900), "hunter2"))
 }
 
+// What hides one value leaves nothing of another, whatever their order, and bytes that are no text hide no part of one
+// (TRUST.md R5).
+func TestLastWordsHideWhole(t *testing.T) {
+	said := "password admin-s3cr3t-0815 of admin is wrong"
+	assert.Equal(t, "password [secret] of [secret] is wrong", status.LastWords(said, "admin", "admin-s3cr3t-0815"))
+	assert.Equal(t, "password [secret] of [secret] is wrong", status.LastWords(said, "admin-s3cr3t-0815", "admin"))
+	assert.Equal(t, "key [secret]", status.LastWords(strings.ToValidUTF8("key caf\xe9-au-lait", ""), "caf\xe9-au-lait"))
+}
+
 // FuzzLastWords: whatever a handler writes becomes one short line of text without
 // the secret.
 func FuzzLastWords(f *testing.F) {

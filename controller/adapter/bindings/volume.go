@@ -51,8 +51,8 @@ func (v Volume) Write(name string, files map[string]string) error {
 		if err != nil {
 			return create(root, name, files)
 		}
-		if same(dir, current, files) {
-			return link(dir, files)
+		if same(dir, current, files) { // what a process that was killed, or has failed, left undone is done
+			return errors.Join(link(dir, files), prune(dir))
 		}
 		return update(dir, files)
 	})

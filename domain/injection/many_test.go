@@ -1,0 +1,42 @@
+package injection_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
+)
+
+// Whatever a pod's lists hold, what is read, added and reported of them is bounded: the webhook gets pods before the API
+// server has judged them, of up to 3 MiB (TRUST.md, Bounds).
+func TestListsOfAnyLength(t *testing.T) {
+	var names, volumes []string
+	for i := range 10_000 {
+		names = append(names, fmt.Sprint("c", i))
+		volumes = append(volumes, fmt.Sprintf("v%d=/v%d", i, i))
+	}
+	for key, list := range map[string][]string{
+		application.KeyContainers: names, application.KeyPullSecrets: names, application.KeyHandlerVolumes: volumes,
+	} {
+		t.Run(key, func(t *testing.T) {
+			pod := shape(t, `{metadata: {annotations: {tengu.io/consumes: db, tengu.io/relations: x, tengu.io/handlers: /h,
+				injector.tengu.io/handler-image: a}}, spec: {containers: [{name: a}]}}`)
+			pod.Metadata.Annotations[key] = strings.Join(list[:application.MaxEntries], ",")
+			d := injection.For(plain(), "shop", pod)
+			require.NotNil(t, d.Injection, "the longest list")
+
+			pod.Metadata.Annotations[key] = strings.Join(list, ",")
+			d = injection.For(plain(), "shop", pod)
+			require.ErrorContains(t, d.Refused, key+": ")
+			assert.ErrorContains(t, d.Refused, "at most 128")
+			assert.Less(t, len(d.Refused.Error()), 1000, "it has no room for the list")
+			told := injection.Preview(plain(), "shop", pod)
+			assert.Less(t, len(told), 10)
+		})
+	}
+}
