@@ -174,7 +174,7 @@ func (l freezing) fresh(ctx context.Context, action string) (run.Input, error) {
 func (l freezing) lastInput(ctx context.Context) (run.Input, bool, error) {
 	var last *execution
 	for _, e := range l.runs {
-		if e.published.Fence > 0 && (last == nil || e.published.Fence > last.published.Fence) {
+		if fence := l.fenceOf(e); fence > 0 && (last == nil || fence > l.fenceOf(last)) {
 			last = e
 		}
 	}
@@ -188,6 +188,17 @@ func (l freezing) lastInput(ctx context.Context) (run.Input, bool, error) {
 		return run.Input{}, false, fmt.Errorf("cannot read the input of JobRun %s, the last one: %w: %v", last.Name, templates.ErrUnread, err)
 	}
 	return convert.ToInput(o)
+}
+
+// fenceOf returns the last fence of a Run, whose end the Workspace may have before its own status; 0 if it never had the lock.
+func (l freezing) fenceOf(e *execution) int64 {
+	switch r := convert.ToRun(e.JobRun); r {
+	case l.w.Lock.Run:
+		return l.w.Lock.Fence
+	case l.w.Last.Run:
+		return l.w.Last.Fence
+	}
+	return e.published.Fence
 }
 
 // limit notes the timeout of the Run that holds the lock once it has passed.
