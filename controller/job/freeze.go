@@ -120,7 +120,7 @@ func (l freezing) approved(ctx context.Context, plan string) (digests []string, 
 		return nil, fmt.Errorf("cannot list the JobApprovals: %w: %v", templates.ErrUnread, err)
 	}
 	for _, one := range list.Items {
-		if one.Spec.Run == plan && one.DeletionTimestamp.IsZero() {
+		if one.Spec.Run == plan && one.DeletionTimestamp.IsZero() && convert.Approves(&one, l.w.Plan.Run) {
 			digests = append(digests, one.Spec.PlanDigest)
 		}
 	}

@@ -5,7 +5,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
 )
@@ -35,4 +37,18 @@ func TestSamePlanOfAnotherRun(t *testing.T) {
 	assert.Contains(t, w.of("apply"), "Stalled Refused: cannot apply the plan of Run plan: it is not the plan that waits: "+
 		"Run newer has made a newer one: `orcon job approve shop/newer`")
 	assert.Empty(t, w.workspace().State.Plan.Applied)
+}
+
+// JOBS.md J17: an approval that goes with a Run counts for no Run that was made anew under its name.
+func TestApprovalOfAnEarlierRun(t *testing.T) {
+	w, r := planned(t)
+	w.create(&v1alpha1.JobApproval{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "old", OwnerReferences: []metav1.OwnerReference{
+			{APIVersion: v1alpha1.GroupVersion.String(), Kind: "JobRun", Name: "plan", UID: "earlier"},
+		}},
+		Spec: v1alpha1.JobApprovalSpec{Run: "plan", PlanDigest: planDigest, Author: "ann"},
+	})
+	w.applies("apply", "plan")
+	w.pass(r, 0)
+	assert.Contains(t, w.of("apply"), "Stalled Refused: cannot apply the plan of Run plan: it needs the approval of a plan")
 }
