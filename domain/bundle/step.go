@@ -396,7 +396,7 @@ func (s *stepping) write(item Item, l Live) {
 		}
 		s.next.Delete = append(s.next.Delete, deletion(item.ID, l))
 		return
-	case !action.covers(situation):
+	case !action.covers(situation), s.settled && situation == Another: // which took it since, by a plan of its own
 		s.fail(item.ID, Live{}, fmt.Sprintf("it already exists and %s, which the plan did not expect: plan again", managedBy(holder)))
 		return
 	}
