@@ -27,3 +27,18 @@ func TestCorrectLeavesWhatAnotherTook(t *testing.T) {
 	require.Len(t, next.Failures, 1)
 	assert.Contains(t, next.Failures[0].String(), "door: it already exists and is managed by deployment shop/other")
 }
+
+// TRUST.md T9: an adopted object that loses Orcon's marks is adopted again with the values that it had before the first time.
+func TestCorrectKeepsTheOriginal(t *testing.T) {
+	door := object("Ingress door")
+	found := is(door, "")
+	p := draft(t, map[bundle.ID]bundle.Live{door.ID(): found}, func(in *bundle.Intent) { in.Conflicts = bundle.AdoptUnowned }, door)
+	before := []bundle.OriginalField{{Path: "spec.rules", Value: "theirs"}}
+	originals, _ := bundle.Originals(nil).Overwrite([]bundle.Write{{Object: door, ResourceVersion: "7", Adopts: true, Fields: before}})
+	unmarked := is(door, "")
+	unmarked.Fields = []bundle.OriginalField{{Path: "spec.rules", Value: "ours"}}
+	next := bundle.Correct(p, bundle.Record{Originals: originals}, map[bundle.ID]bundle.Live{door.ID(): unmarked}, bundle.Pace{Now: noon()})
+	require.Len(t, next.Apply, 1)
+	originals, _ = originals.Overwrite(next.Apply)
+	assert.Equal(t, bundle.Originals{{ID: door.ID(), Fields: before}}, originals)
+}

@@ -406,7 +406,9 @@ func (s *stepping) write(item Item, l Live) {
 	if l.Says != "" {
 		s.patience(item, l, l.Says)
 	}
-	s.next.Apply = append(s.next.Apply, item.write(s.Owner, action, l))
+	w := item.write(s.Owner, action, l)
+	w.Adopts = w.Adopts && !s.settled // one that only lost its marks keeps the values that it had before
+	s.next.Apply = append(s.next.Apply, w)
 }
 
 // write returns the write that makes the live object the item's.
