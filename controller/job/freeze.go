@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/templates"
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/job"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
@@ -54,7 +55,10 @@ func (l freezing) freeze(ctx context.Context) error {
 		case err != nil:
 			e.decided = refusal(e.JobRun, err)
 		default:
-			if err := l.store(ctx, e, input); err != nil {
+			if err := l.store(ctx, e, input); object.TooLarge(err) {
+				e.decided = run.Refused(fmt.Errorf("its input is too large for a JobRun: give JobWorkspace %s fewer or shorter parameters: %w",
+					l.name.Name, err))
+			} else if err != nil {
 				return fmt.Errorf("cannot freeze the input of JobRun %s: %w", e.Name, err)
 			}
 		}
@@ -86,6 +90,7 @@ func (l freezing) store(ctx context.Context, e *execution, input run.Input) erro
 		APIVersion: v1alpha1.GroupVersion.String(), Kind: workspaceKind, Name: l.o.Name, UID: l.o.UID,
 	})
 	if err := l.patch(ctx, e.JobRun, before); err != nil {
+		e.JobRun = before
 		return err
 	}
 	e.written = true
