@@ -38,6 +38,14 @@ func (l *look) confirm(ctx context.Context, s integrationset.Situation) error {
 		l.result.Situation, l.result.Decision = s, integrationset.Decide(s)
 	case r == nil && len(l.result.Waits) == 0 && len(l.result.Steps) == 0:
 		l.set.State.Confirmed = nil
+	default:
+		outdated := map[string]bool{}
+		for k, is := range s.Outdated() {
+			outdated[integrationset.Name(l.set.Name, k)] = is
+		}
+		l.set.State.Confirmed = slices.DeleteFunc(slices.Clone(l.set.State.Confirmed), func(loss v1alpha1.IntegrationLoss) bool {
+			return outdated[loss.Member]
+		})
 	}
 	if slices.Equal(before.State.Confirmed, l.set.State.Confirmed) {
 		return nil

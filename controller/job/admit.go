@@ -155,14 +155,12 @@ func (l admission) forget(ctx context.Context) error {
 	return l.write(ctx, next, "forget orphans")
 }
 
-// publishedFence returns the fence of the last end, if the Run shows it or is gone, and 0 otherwise.
+// publishedFence returns the fence of the last end, if the Run shows an end or is gone, and 0 otherwise. The end that it shows is
+// another one where two leaders were at work, and stays.
 func (l admission) publishedFence(ctx context.Context) (int64, error) {
 	last := l.w.Last
 	if e := l.find(last.Run); e != nil || last.Fence == 0 {
-		if e == nil {
-			return 0, nil
-		}
-		return e.published.Fence, nil
+		return fenceIf(e != nil && e.ended(), last.Fence), nil
 	}
 	o := &v1alpha1.JobRun{}
 	err := l.Reader.Get(ctx, client.ObjectKey{Namespace: l.name.Namespace, Name: last.Run.Name}, o)
@@ -176,5 +174,13 @@ func (l admission) publishedFence(ctx context.Context) (int64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("cannot read the end of JobRun %s: %w", last.Run.Name, err)
 	}
-	return end.Fence, nil
+	return fenceIf(end.Ended(), last.Fence), nil
+}
+
+// fenceIf returns a fence that is shown, and 0 for one that is not.
+func fenceIf(shown bool, fence int64) int64 {
+	if shown {
+		return fence
+	}
+	return 0
 }

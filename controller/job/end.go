@@ -139,6 +139,13 @@ func (l ending) clear(ctx context.Context) error {
 		if !e.ended() || !controllerutil.ContainsFinalizer(e.JobRun, v1alpha1.Finalizer) {
 			continue
 		}
+		if convert.ToRun(e.JobRun) == l.w.Lock.Run { // it had ended before it had the lock, where two leaders were at work
+			continue
+		}
+		if e.published.Fence == 0 && l.current(ctx) != nil {
+			l.within(soon)
+			continue
+		}
 		if e.drains = l.draining(ctx, e); e.drains {
 			l.within(time.Second)
 			continue
@@ -147,7 +154,11 @@ func (l ending) clear(ctx context.Context) error {
 			l.fail(err)
 			continue
 		}
-		if err := l.remove(ctx, e.JobRun, e.published.Attempt); err != nil {
+		attempt := e.published.Attempt
+		if convert.ToRun(e.JobRun) == l.w.Last.Run {
+			attempt = max(attempt, l.w.Last.Attempt)
+		}
+		if err := l.remove(ctx, e.JobRun, attempt); err != nil {
 			return err
 		}
 		delete(l.memory.ended, e.UID)

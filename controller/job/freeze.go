@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/templates"
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/job"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
@@ -54,7 +55,10 @@ func (l freezing) freeze(ctx context.Context) error {
 		case err != nil:
 			e.decided = refusal(e.JobRun, err)
 		default:
-			if err := l.store(ctx, e, input); err != nil {
+			if err := l.store(ctx, e, input); object.TooLarge(err) {
+				e.decided = run.Refused(fmt.Errorf("its input is too large for a JobRun: give JobWorkspace %s fewer or shorter parameters: %w",
+					l.name.Name, err))
+			} else if err != nil {
 				return fmt.Errorf("cannot freeze the input of JobRun %s: %w", e.Name, err)
 			}
 		}
@@ -86,6 +90,7 @@ func (l freezing) store(ctx context.Context, e *execution, input run.Input) erro
 		APIVersion: v1alpha1.GroupVersion.String(), Kind: workspaceKind, Name: l.o.Name, UID: l.o.UID,
 	})
 	if err := l.patch(ctx, e.JobRun, before); err != nil {
+		e.JobRun = before
 		return err
 	}
 	e.written = true
@@ -120,7 +125,7 @@ func (l freezing) approved(ctx context.Context, plan string) (digests []string, 
 		return nil, fmt.Errorf("cannot list the JobApprovals: %w: %v", templates.ErrUnread, err)
 	}
 	for _, one := range list.Items {
-		if one.Spec.Run == plan && one.DeletionTimestamp.IsZero() {
+		if one.Spec.Run == plan && one.DeletionTimestamp.IsZero() && convert.Approves(&one, l.w.Plan.Run) {
 			digests = append(digests, one.Spec.PlanDigest)
 		}
 	}
@@ -174,7 +179,7 @@ func (l freezing) fresh(ctx context.Context, action string) (run.Input, error) {
 func (l freezing) lastInput(ctx context.Context) (run.Input, bool, error) {
 	var last *execution
 	for _, e := range l.runs {
-		if e.published.Fence > 0 && (last == nil || e.published.Fence > last.published.Fence) {
+		if fence := l.fenceOf(e); fence > 0 && (last == nil || fence > l.fenceOf(last)) {
 			last = e
 		}
 	}
@@ -188,6 +193,17 @@ func (l freezing) lastInput(ctx context.Context) (run.Input, bool, error) {
 		return run.Input{}, false, fmt.Errorf("cannot read the input of JobRun %s, the last one: %w: %v", last.Name, templates.ErrUnread, err)
 	}
 	return convert.ToInput(o)
+}
+
+// fenceOf returns the last fence of a Run, whose end the Workspace may have before its own status; 0 if it never had the lock.
+func (l freezing) fenceOf(e *execution) int64 {
+	switch r := convert.ToRun(e.JobRun); r {
+	case l.w.Lock.Run:
+		return l.w.Lock.Fence
+	case l.w.Last.Run:
+		return l.w.Last.Fence
+	}
+	return e.published.Fence
 }
 
 // limit notes the timeout of the Run that holds the lock once it has passed.

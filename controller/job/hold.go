@@ -90,7 +90,7 @@ func (l holding) begin(ctx context.Context, e *execution, sight executor.Sight) 
 		return nil
 	case claimed != "":
 		return l.complete(ctx, claimed, sight.Where)
-	case e == nil || convert.Stopped(e.JobRun):
+	case e == nil || e.ended() || convert.Stopped(e.JobRun): // another leader may have ended it before it had the lock
 		next, err := l.w.Withdraw(lock.Run, claimed)
 		if err != nil {
 			return err

@@ -3,12 +3,14 @@ package job
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/evidence"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
 )
 
@@ -94,4 +96,34 @@ func TestRestoredIdle(t *testing.T) {
 	w.delete(w.get("two"))
 	w.pass(w.process(), 0)
 	require.Contains(t, shown(t, w.workspace().Status.Conditions), "Stalled StoreAhead: the store is ahead: it holds generation 0 and fence 2")
+}
+
+// A process that dies between the record of what a Workspace leaves and its end leaves no record of an earlier state: the run
+// of a Workspace that goes with its namespace may still commit one (JOBS.md J18).
+func TestRecordIsOld(t *testing.T) {
+	w, r := started(t, true)
+	w.finish(0, "sha256:1")
+	w.run("two")
+	w.pass(r, 0)
+	w.claim()
+	w.pass(r, 0)
+	w.delete(namespace("shop"))
+	o := w.workspace()
+	w.delete(o)
+	w.pass(r, 0)
+	w.now, w.clock, w.writes = w.now.Add(4*time.Minute), w.clock+4*time.Minute, 0
+	require.ErrorIs(t, w.live(w.process()), errDead, "it lets the Workspace go")
+	w.writes = -1
+	left, err := evidence.LeftBy(t.Context(), w.store, "shop/db")
+	require.NoError(t, err)
+	require.Len(t, left, 1)
+	require.Equal(t, int64(1), left[0].Generation)
+	w.finish(0, "sha256:2")
+	w.pass(w.process(), 0)
+	assert.True(t, w.gone(o))
+	left, err = evidence.LeftBy(t.Context(), w.store, "shop/db")
+	require.NoError(t, err)
+	require.Len(t, left, 1)
+	assert.Equal(t, int64(2), left[0].Generation)
+	assert.Equal(t, "sha256:2", left[0].Archive.Digest)
 }

@@ -175,16 +175,18 @@ func pending(in Intent) (definitions, namespaces map[ID]bool) {
 func (d *drafting) item(item Item) {
 	l := d.Live[item.ID]
 	a := Action{ID: item.ID, Phase: item.Phase, Depth: item.Depth}
-	switch defined := d.definitions[ID{Group: item.ID.Group, Kind: item.ID.Kind}]; {
-	case l.NoAPI && !defined && item.Optional:
+	switch defined, served := d.definitions[ID{Group: item.ID.Group, Kind: item.ID.Kind}], l.NoAPI && d.Sequence.serves(item); {
+	case defined || served:
+		d.unverified(item.ID, CRDs, "the bundle defines its kind")
+		if a.Verb = Create; !defined && d.Record.lists(item.ID) { // in a version that the cluster has
+			a.Verb = Update
+		}
+	case l.NoAPI && item.Optional:
 		a.Verb, a.Why = None, "skipped: the cluster does not have this kind"
-	case l.NoAPI && !defined:
+	case l.NoAPI:
 		d.faults = append(d.faults, fmt.Errorf("cannot plan %s: the cluster does not have this kind: install its CustomResourceDefinition "+
 			"first, or annotate it with %s: %s", item.ID, OptionalKey, ifPresent))
 		return
-	case defined:
-		d.unverified(item.ID, CRDs, "the bundle defines its kind")
-		a.Verb = Create
 	case d.namespaces[ID{Name: item.ID.Namespace}] && item.ID.Namespace != "":
 		d.unverified(item.ID, Namespaces, "the bundle creates its namespace")
 		a = d.decide(a, item, l)

@@ -396,7 +396,7 @@ func (s *stepping) write(item Item, l Live) {
 		}
 		s.next.Delete = append(s.next.Delete, deletion(item.ID, l))
 		return
-	case !action.covers(situation):
+	case !action.covers(situation), s.settled && situation == Another: // which took it since, by a plan of its own
 		s.fail(item.ID, Live{}, fmt.Sprintf("it already exists and %s, which the plan did not expect: plan again", managedBy(holder)))
 		return
 	}
@@ -406,7 +406,9 @@ func (s *stepping) write(item Item, l Live) {
 	if l.Says != "" {
 		s.patience(item, l, l.Says)
 	}
-	s.next.Apply = append(s.next.Apply, item.write(s.Owner, action, l))
+	w := item.write(s.Owner, action, l)
+	w.Adopts = w.Adopts && !s.settled // one that only lost its marks keeps the values that it had before
+	s.next.Apply = append(s.next.Apply, w)
 }
 
 // write returns the write that makes the live object the item's.

@@ -69,6 +69,8 @@ func (r *Reconciler) planner(ctx context.Context, o *v1alpha1.JobApproval) (*v1a
 		return nil, nil //nolint:nilnil // there is none
 	case err != nil:
 		return nil, fmt.Errorf("cannot read JobRun %s: %w", o.Spec.Run, err)
+	case !convert.Approves(o, convert.ToRun(made)):
+		return nil, nil //nolint:nilnil // it is another one
 	case len(o.OwnerReferences) > 0:
 		return made, nil
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -21,11 +22,21 @@ type generation struct {
 // generationDigits is the number of digits of a generation in a name.
 const generationDigits = 10
 
-// Record records that the current generation of a stored Workspace exists.
+// Record records that the current generation of a stored Workspace exists, below the fence of its archive.
 func Record(ctx context.Context, store blob.Store, uid string, w workspace.Workspace) error {
+	return recordBelow(ctx, store, uid, w, w.State.Fence)
+}
+
+// RecordDecided records the generation that a person's decision made current. Its archive may be that of an earlier fence, so
+// the current fence has the record too: Extent looks there.
+func RecordDecided(ctx context.Context, store blob.Store, uid string, w workspace.Workspace) error {
+	return errors.Join(Record(ctx, store, uid, w), recordBelow(ctx, store, uid, w, w.Fence))
+}
+
+func recordBelow(ctx context.Context, store blob.Store, uid string, w workspace.Workspace, fence int64) error {
 	g := w.State
-	key := blob.Key{Workspace: uid, Fence: g.Fence, Name: fmt.Sprintf("%s%0*d", generationPrefix, generationDigits, g.Number)}
-	if g.Number == 0 || key.Check() != nil {
+	key := blob.Key{Workspace: uid, Fence: fence, Name: fmt.Sprintf("%s%0*d", generationPrefix, generationDigits, g.Number)}
+	if g.Number == 0 || g.Fence == 0 || key.Check() != nil {
 		return nil //nolint:nilerr // a state of another store is not recorded
 	}
 	text, err := json.Marshal(generation{g.Digest, g.Key})
@@ -76,5 +87,9 @@ func Newest(ctx context.Context, store blob.Store, uid string) (workspace.Blob, 
 	if err := read(ctx, store, newest, &known); err != nil {
 		return workspace.Blob{}, 0, err
 	}
-	return workspace.Blob{Digest: known.Digest, Key: known.Key, Fence: newest.Fence}, number, nil
+	fence := newest.Fence
+	if archive, err := blob.ParseKey(known.Key); err == nil {
+		fence = archive.Fence
+	}
+	return workspace.Blob{Digest: known.Digest, Key: known.Key, Fence: fence}, number, nil
 }

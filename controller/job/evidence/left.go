@@ -41,13 +41,19 @@ type Left struct {
 // Waits reports whether a Workspace that is made anew must not begin before a person has decided about the state.
 func (l Left) Waits() bool { return l.Archive.Key != "" && !l.Destroyed }
 
-// Leave stores a record. One that is stored already stays.
+// Leave stores a record. One that is stored already stays, unless it is of an earlier generation: the Workspace was not yet gone.
 func Leave(ctx context.Context, store blob.Store, l Left) error {
 	text, err := json.Marshal(l)
 	if err == nil {
 		err = store.Put(ctx, l.key(), bytes.NewReader(text))
 	}
-	if err != nil && !errors.Is(err, blob.ErrConflict) {
+	if errors.Is(err, blob.ErrConflict) {
+		var known Left
+		if err = read(ctx, store, l.key(), &known); err == nil && known.Generation < l.Generation {
+			err = errors.Join(Forget(ctx, store, l), store.Put(ctx, l.key(), bytes.NewReader(text)))
+		}
+	}
+	if err != nil {
 		return fmt.Errorf("cannot record the state that JobWorkspace %s leaves: %w", l.Name, err)
 	}
 	return nil

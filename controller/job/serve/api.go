@@ -12,6 +12,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/runner"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
 )
 
@@ -41,8 +42,9 @@ type Limits struct {
 // DefaultLimits returns the limits of a controller.
 func DefaultLimits() Limits { return Limits{Blob: job.MaxState, State: job.MaxState, Uploads: 4} }
 
-// maxMessage is how large a message without content may be, in bytes: most of it are outputs.
-const maxMessage = 1 << 20
+// maxMessage is how large a message without content may be, in bytes: most of it are outputs, of which JSON may write each byte
+// as six.
+const maxMessage = 6*contract.MaxOutputBytes + 512<<10
 
 // Handler returns the handler of all paths below runner.Path.
 func (a *API) Handler() http.Handler {

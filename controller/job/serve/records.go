@@ -3,7 +3,10 @@ package serve
 import (
 	"context"
 
+	"github.com/golang/glog"
+
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/evidence"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
 )
 
@@ -23,7 +26,9 @@ func (r Records) Claim(ctx context.Context, uid string, fence int64, id string) 
 	return (&API{Store: r.Store}).record(ctx, uid, fence, id)
 }
 
-// Generation records that the current generation of a stored Workspace exists.
+// Generation records that the current generation of a stored Workspace exists, as a person's decision has made it.
 func (r Records) Generation(ctx context.Context, uid string, w workspace.Workspace) {
-	(&API{Store: r.Store}).generation(uid, w)(ctx)
+	if err := evidence.RecordDecided(ctx, r.Store, uid, w); err != nil {
+		glog.Warning(err)
+	}
 }

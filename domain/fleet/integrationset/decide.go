@@ -78,6 +78,16 @@ type decider struct {
 // and ready. A member goes when the data no longer declare it, and the guard lets it or a person has confirmed it; waves
 // do not delay that. The member as which the controller itself runs loses a workload only after a confirmation.
 func Decide(s Situation) Decision {
+	d := decide(s)
+	d.lost = d.losses()
+	d.Removal = s.removal(d.lost)
+	d.change()
+	d.remove()
+	return d.Decision
+}
+
+// decide returns a decision in which nothing is decided yet.
+func decide(s Situation) *decider {
 	d := &decider{Situation: s, standing: map[Key]Standing{}, wanted: map[Key]Wanted{}}
 	for _, m := range s.Standing {
 		d.standing[m.Key] = m
@@ -88,11 +98,20 @@ func Decide(s Situation) Decision {
 	for _, w := range s.Wanted {
 		d.wanted[w.Key] = w
 	}
-	d.lost = d.losses()
-	d.Removal = s.removal(d.lost)
-	d.change()
-	d.remove()
-	return d.Decision
+	return d
+}
+
+// Outdated returns the members whose confirmed losses are no longer due: they stand and lose nothing, so that the loss has come
+// about, or was taken back. The next one waits for a person again.
+func (s Situation) Outdated() map[Key]bool {
+	d, outdated := decide(s), map[Key]bool{}
+	losses := d.losses()
+	for k := range s.Confirmed {
+		_, stands := d.standing[k]
+		_, loses := losses[k]
+		outdated[k] = stands && !loses
+	}
+	return outdated
 }
 
 // losses returns how many workloads each member would lose. Deletions that have begun do not count, and members of

@@ -8,6 +8,7 @@ import (
 	"io"
 	"regexp"
 	"slices"
+	"unicode/utf8"
 )
 
 // The limits of the outputs of a run.
@@ -36,6 +37,9 @@ func ParseOutputs(text []byte) ([]Output, error) {
 	}
 	if len(bytes.TrimSpace(text)) == 0 {
 		return nil, nil
+	}
+	if !utf8.Valid(text) { // else it grows on its way, and comes without what it had
+		return nil, fmt.Errorf("cannot use %s: it is not UTF-8: write bytes as base64", OutputsFile)
 	}
 	in := json.NewDecoder(bytes.NewReader(text))
 	all, err := readOutputs(in)

@@ -51,9 +51,14 @@ func Unapproved(action, name string) error {
 // Plans reports whether a run with this input may leave a plan.
 func (i Input) Plans() bool { return len(i.Planned.Entrypoint) > 0 }
 
-// Consent returns why the plan of a Run of a Workspace, which has a digest, may not be applied: no person has approved it, or not any more.
-// Approved are the digests of plans of that Run that persons have approved.
+// Consent returns why the plan of a Run of a Workspace, which has a digest, may not be applied: no person has approved it, or not
+// any more, or another Run has left a newer one, which may have the same digest. Approved are the digests of plans of that Run
+// that persons have approved.
 func Consent(w workspace.Workspace, plan, digest string, approved []string) error {
+	if p := w.Plan; p.Digest != "" && p.Run.Name != plan {
+		return fmt.Errorf("cannot apply the plan of Run %s: %w: %s has made a newer one: `orcon job approve %s`",
+			plan, workspace.ErrReplaced, p.Run, workspace.Named(w, p.Run.Name))
+	}
 	if slices.Contains(approved, digest) {
 		return nil
 	}
@@ -78,9 +83,6 @@ func (a Application) Apply(w workspace.Workspace) (Input, error) {
 	p := w.Plan
 	applicable, unapproved := workspace.Applicable(w, p.Digest, a.By), Consent(w, a.Plan, p.Digest, a.Approved)
 	switch digest, err := a.Fresh.Digest(); {
-	case p.Run.Name != a.Plan && p.Digest != "":
-		return Input{}, fmt.Errorf("%s: %w: %s has made a newer one: `orcon job approve %s`", cannot, workspace.ErrReplaced, p.Run,
-			workspace.Named(w, p.Run.Name))
 	case p.Digest == "":
 		return Input{}, fmt.Errorf("%s: %w", cannot, applicable)
 	case unapproved != nil:

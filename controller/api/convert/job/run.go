@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,6 +22,14 @@ const maxMessage = 4096
 
 // ToRun returns the identity of a Run.
 func ToRun(o *v1alpha1.JobRun) workspace.Run { return workspace.Run{UID: string(o.UID), Name: o.Name} }
+
+// Approves reports whether an approval may count for a Run of the name that it has: it goes with one Run, and not with another
+// that was made anew under the same name.
+func Approves(o *v1alpha1.JobApproval, r workspace.Run) bool {
+	return !slices.ContainsFunc(o.OwnerReferences, func(owner metav1.OwnerReference) bool {
+		return owner.Kind == "JobRun" && string(owner.UID) != r.UID
+	})
+}
 
 // OwnerOf returns the owner of a Run: the Workspace for which it was frozen. It is the zero value before that.
 func OwnerOf(o *v1alpha1.JobRun) metav1.OwnerReference {
