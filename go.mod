@@ -2,6 +2,8 @@ module gitlab.ilabt.imec.be/tengu/orcon
 
 go 1.26.0
 
+toolchain go1.26.11
+
 require (
 	connectrpc.com/connect v1.21.1
 	filippo.io/age v1.3.2
