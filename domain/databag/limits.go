@@ -2,6 +2,7 @@ package databag
 
 import (
 	"fmt"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -100,7 +101,7 @@ func EncodedText(text string) int {
 		case '\u2028', '\u2029':
 			size += len(`\u0000`) - 3
 		case utf8.RuneError:
-			if text[i] != "\ufffd"[0] {
+			if !strings.HasPrefix(text[i:], "\ufffd") {
 				size += len(`\u0000`) - 1 // no UTF-8
 			}
 		default:

@@ -91,7 +91,7 @@ func TestEncodedIsEnough(t *testing.T) {
 }
 
 func FuzzEncodedText(f *testing.F) {
-	for _, text := range []string{"", "a\"<>&", "\u2028\x00\n", "\xff\ufffd"} {
+	for _, text := range []string{"", "a\"<>&", "\u2028\x00\n", "\xff\ufffd", "\xef"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
