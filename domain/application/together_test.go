@@ -43,7 +43,9 @@ func TestDataTogetherKeepsTheLimits(t *testing.T) {
 					TemplateAnnotations: map[string]string{application.KeyProvides: "main:pg", application.PrefixData + "main": test.workload},
 				}},
 				Services: []application.Service{{
-					Object: application.Object{Name: "data", Annotations: map[string]string{application.PrefixData + "main": test.service}}, Selector: labels,
+					Object: application.Object{
+						Name: "data", Annotations: map[string]string{application.PrefixData + "main": test.service},
+					}, Selector: labels,
 				}},
 			}
 			all, _ := application.Gather(in)
@@ -54,7 +56,8 @@ func TestDataTogetherKeepsTheLimits(t *testing.T) {
 				return
 			}
 			require.Len(t, all[0].Faults, 1)
-			assert.Contains(t, all[0].Faults[0].Message, "data.tengu.io/main: the data of all objects of application \"db\" together: a databag has at most")
+			assert.Contains(t, all[0].Faults[0].Message,
+				"data.tengu.io/main: the data of all objects of application \"db\" together: a databag has at most")
 			assert.Nil(t, databag.CheckSize(all[0].Bags["main"]))
 			assert.Nil(t, all[0].Bags["main"], "it is refused whole, and what is stored stays")
 		})
