@@ -24,7 +24,8 @@ const (
 
 // errNotInstalled is the error of a cluster that lacks a kind of Orcon. Installing it is not always the cure: where one
 // definition was deleted, relations would begin anew.
-var errNotInstalled = errors.New("Orcon is not installed in this cluster, or one of its definitions is missing: orcon check shows what helps") //nolint:staticcheck // a name begins it
+var errNotInstalled = errors.New( //nolint:staticcheck // a name begins it
+	"Orcon is not installed in this cluster, or one of its definitions is missing: orcon check shows what helps")
 
 // statusOptions are the flags of status.
 type statusOptions struct {
