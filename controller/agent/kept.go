@@ -98,7 +98,7 @@ func (d *databags) whole(v Projection) Projection {
 
 // keep returns a plan by which the directories of relations whose content was lost stay as they are.
 func (d *databags) keep(plan Plan, v Projection) Plan {
-	for name := range d.whole(v).hidden(d.lost) {
+	for name := range hidden(d.whole(v), d.lost) {
 		delete(plan.Write, name)
 		plan.Keep[name] = true
 	}

@@ -42,7 +42,7 @@ func (p Plan) order() []string {
 // Plan returns the directories for what is known: <endpoint>-<id>/ for each
 // relation and <endpoint>/ for the oldest one on each endpoint (SAFETY.md W2).
 func (v Projection) Plan() Plan {
-	plan := Plan{Write: v.directories(), Keep: v.hidden(func(r conversation.Relation) bool { return !v.read(r) })}
+	plan := Plan{Write: v.directories(), Keep: hidden(v, func(r conversation.Relation) bool { return !v.read(r) })}
 	for _, r := range v.View.Relations {
 		if !ended(r) || !isDirectoryName(r.Endpoint) {
 			continue
@@ -75,7 +75,7 @@ func (v Projection) directories() map[string]conversation.Relation {
 }
 
 // hidden returns the directories of the living relations that lack something.
-func (v Projection) hidden(lacks func(conversation.Relation) bool) map[string]bool {
+func hidden(v Projection, lacks func(conversation.Relation) bool) map[string]bool {
 	names := map[string]bool{}
 	for _, r := range v.View.Relations {
 		if !isDirectoryName(r.Endpoint) {

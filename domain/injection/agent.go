@@ -297,7 +297,7 @@ func (b *builder) agentEnv() []env {
 	if b.settings.Trust != "" {
 		vars = append(vars, env{Name: "ORCON_TRUST", Value: b.settings.Trust})
 	}
-	vars = append(vars, env{Name: "ORCON_CONSUMES", Value: b.written(application.KeyConsumes)})
+	vars = append(vars, env{Name: "ORCON_CONSUMES", Value: written(b.pod.Metadata.Annotations, application.KeyConsumes)})
 	switch {
 	case b.ungated:
 		vars = append(vars, ungatedEnv())
@@ -307,7 +307,7 @@ func (b *builder) agentEnv() []env {
 	if fields := b.named(); fields != "" {
 		vars = append(vars, env{Name: "ORCON_FIELDS", Value: fields})
 	}
-	if asked := b.written(application.KeyEnv); asked != "" {
+	if asked := written(b.pod.Metadata.Annotations, application.KeyEnv); asked != "" {
 		vars = append(vars, env{Name: "ORCON_ENV", Value: asked})
 	}
 	if b.options.Tools {
@@ -322,8 +322,8 @@ func (b *builder) agentEnv() []env {
 }
 
 // written returns a list as its author wrote it; empty if it is so long that nothing of it counts.
-func (b *builder) written(key string) string {
-	list := b.pod.Metadata.Annotations[key]
+func written(annotations map[string]string, key string) string {
+	list := annotations[key]
 	if len(list) > application.MaxList {
 		return ""
 	}

@@ -61,3 +61,19 @@ func (c Commit) checkOutbox() error {
 	}
 	return nil
 }
+
+// writeFrame is about how many bytes a write about a secret has in an outbox, besides its label and description.
+const writeFrame = 512
+
+// checkWhole refuses a commit whose outbox Kubernetes would not store, what it writes about secrets included.
+func checkWhole(c Commit) error {
+	size := c.encoded()
+	for _, w := range c.Secrets {
+		size += writeFrame + databag.EncodedText(w.Label) + databag.EncodedText(w.Description)
+	}
+	if size > databag.MaxEncoded {
+		return fmt.Errorf("%w: a transaction has at most %d bytes as Kubernetes encodes it, this one has %d",
+			ErrInvalid, databag.MaxEncoded, size)
+	}
+	return nil
+}

@@ -1,6 +1,7 @@
 package transaction
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -108,7 +109,7 @@ func (d delivery) secretAlone(writes []secret.Write) (Request, error) {
 // commit point: afterwards it is part of every view, and can be neither refused nor taken back.
 func (d delivery) post() (Request, error) {
 	parts, err := d.parts()
-	if err != nil {
+	if err := cmp.Or(err, checkWhole(d.Commit)); err != nil {
 		return nil, fmt.Errorf("cannot commit: %w", err)
 	}
 	var trials []Request
