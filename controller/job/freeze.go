@@ -54,7 +54,10 @@ func (l freezing) freeze(ctx context.Context) error {
 		case err != nil:
 			e.decided = refusal(e.JobRun, err)
 		default:
-			if err := l.store(ctx, e, input); err != nil {
+			if err := l.store(ctx, e, input); convert.TooLarge(err) {
+				e.decided = run.Refused(fmt.Errorf("its input is too large for a JobRun: give JobWorkspace %s fewer or shorter parameters: %w",
+					l.name.Name, err))
+			} else if err != nil {
 				return fmt.Errorf("cannot freeze the input of JobRun %s: %w", e.Name, err)
 			}
 		}
@@ -86,6 +89,7 @@ func (l freezing) store(ctx context.Context, e *execution, input run.Input) erro
 		APIVersion: v1alpha1.GroupVersion.String(), Kind: workspaceKind, Name: l.o.Name, UID: l.o.UID,
 	})
 	if err := l.patch(ctx, e.JobRun, before); err != nil {
+		e.JobRun = before
 		return err
 	}
 	e.written = true

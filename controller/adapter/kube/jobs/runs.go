@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -93,7 +92,7 @@ func (r Runs) Report(ctx context.Context, uid string, report serve.Report) error
 		o.State.Report.Outputs = &runtime.RawExtension{Raw: []byte(outputs)}
 	}
 	err = write(ctx, r.Writer, o, "JobRun", uid, o.ResourceVersion, o.State)
-	if o.State.Report.Outputs == nil || !tooLarge(err) {
+	if o.State.Report.Outputs == nil || !convert.TooLarge(err) {
 		return err
 	}
 	o.State.Report = &v1alpha1.JobReport{Fence: report.Fence, Message: condition.Cut(unkept+report.Message, maxMessage)}
@@ -102,8 +101,3 @@ func (r Runs) Report(ctx context.Context, uid string, report serve.Report) error
 
 // unkept begins the message of a report whose outputs are left out.
 const unkept = "its outputs are not kept, since the JobRun would be too large: write less into outputs.json, or give fewer parameters; "
-
-// tooLarge reports whether the API server, or its store, refuses an object for its size.
-func tooLarge(err error) bool {
-	return err != nil && (apierrors.IsRequestEntityTooLargeError(err) || strings.Contains(err.Error(), "request is too large"))
-}
