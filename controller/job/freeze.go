@@ -11,7 +11,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/templates"
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/job"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
@@ -55,7 +54,7 @@ func (l freezing) freeze(ctx context.Context) error {
 		case err != nil:
 			e.decided = refusal(e.JobRun, err)
 		default:
-			if err := l.store(ctx, e, input); object.TooLarge(err) {
+			if err := l.store(ctx, e, input); convert.TooLarge(err) {
 				e.decided = run.Refused(fmt.Errorf("its input is too large for a JobRun: give JobWorkspace %s fewer or shorter parameters: %w",
 					l.name.Name, err))
 			} else if err != nil {

@@ -37,6 +37,8 @@ type Store interface {
 	List(ctx context.Context, workspace string) ([]Info, error)
 	// Delete removes a blob. One that is not there is no error.
 	Delete(ctx context.Context, key Key) error
+	// Refresh has a blob count as stored now, or returns ErrNotFound.
+	Refresh(ctx context.Context, key Key) error
 	Index
 }
 

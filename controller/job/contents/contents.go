@@ -33,14 +33,17 @@ func Key(namespace, digest string) blob.Key {
 	return blob.Key{Workspace: Place(namespace), Fence: 1, Name: strings.TrimPrefix(digest, algorithm)}
 }
 
-// Put stores a content, and returns its digest. One that is stored already stays.
+// Put stores a content, and returns its digest. One that is stored already counts as stored now: what names it comes later.
 func Put(ctx context.Context, store blob.Store, namespace string, tree *bundle.Tree) (digest string, err error) {
 	digest = tree.Digest()
 	var packed bytes.Buffer
 	if err = archive.Pack(&packed, tree); err == nil {
 		err = store.Put(ctx, Key(namespace, digest), bytes.NewReader(packed.Bytes()))
 	}
-	if err != nil && !errors.Is(err, blob.ErrConflict) { // another version may have packed it otherwise
+	if err == nil || errors.Is(err, blob.ErrConflict) { // another version may have packed it otherwise
+		err = store.Refresh(ctx, Key(namespace, digest))
+	}
+	if err != nil {
 		return "", fmt.Errorf("cannot store content %s: %w", digest, err)
 	}
 	return digest, nil

@@ -11,6 +11,7 @@ import (
 	"path"
 	"sync"
 	"syscall"
+	"time"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
 )
@@ -226,6 +227,22 @@ func (s *Store) Delete(ctx context.Context, key blob.Key) error {
 			return fmt.Errorf("cannot delete the folder of blob %s: %w", key, err)
 		}
 		delete(s.durable, folder)
+	}
+	return nil
+}
+
+// Refresh implements blob.Store.
+func (s *Store) Refresh(ctx context.Context, key blob.Key) error {
+	if err := errors.Join(key.Check(), ctx.Err()); err != nil {
+		return err
+	}
+	now := time.Now()
+	err := s.root.Chtimes(key.String(), now, now)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = blob.ErrNotFound
+	}
+	if err != nil {
+		return fmt.Errorf("cannot refresh blob %s: %w", key, err)
 	}
 	return nil
 }

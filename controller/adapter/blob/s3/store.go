@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
@@ -165,6 +166,26 @@ func (s *Store) Delete(ctx context.Context, key blob.Key) error {
 	}
 	if err := s.client.RemoveObject(ctx, s.bucket, s.prefix+key.String(), minio.RemoveObjectOptions{}); err != nil {
 		return fmt.Errorf("cannot delete blob %s: %w", key, err)
+	}
+	return nil
+}
+
+// Refresh implements blob.Store: a server copies an object onto itself only where its metadata are replaced.
+func (s *Store) Refresh(ctx context.Context, key blob.Key) error {
+	if err := errors.Join(key.Check(), ctx.Err()); err != nil {
+		return err
+	}
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	name := s.prefix + key.String()
+	_, err := s.client.CopyObject(ctx, minio.CopyDestOptions{
+		Bucket: s.bucket, Object: name, ReplaceMetadata: true, UserMetadata: map[string]string{"refreshed": time.Now().UTC().Format(time.RFC3339)},
+	}, minio.CopySrcOptions{Bucket: s.bucket, Object: name})
+	if err != nil && minio.ToErrorResponse(err).StatusCode == http.StatusNotFound {
+		err = blob.ErrNotFound
+	}
+	if err != nil {
+		return fmt.Errorf("cannot refresh blob %s: %w", key, err)
 	}
 	return nil
 }

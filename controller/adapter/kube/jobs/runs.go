@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/job"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/serve"
@@ -93,7 +92,7 @@ func (r Runs) Report(ctx context.Context, uid string, report serve.Report) error
 		o.State.Report.Outputs = &runtime.RawExtension{Raw: []byte(outputs)}
 	}
 	err = write(ctx, r.Writer, o, "JobRun", uid, o.ResourceVersion, o.State)
-	if o.State.Report.Outputs == nil || !object.TooLarge(err) {
+	if o.State.Report.Outputs == nil || !convert.TooLarge(err) {
 		return err
 	}
 	o.State.Report = &v1alpha1.JobReport{Fence: report.Fence, Message: condition.Cut(unkept+report.Message, maxMessage)}

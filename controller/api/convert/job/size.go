@@ -1,4 +1,4 @@
-package object
+package job
 
 import (
 	"strings"
