@@ -15,6 +15,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/fleet/data"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/weight"
 )
 
 // Schema is the part of a chart's values.schema.json that describes items of integrations and cronjobs. The zero value
@@ -164,7 +165,7 @@ func (s Schema) Check(m Member) []data.Problem {
 	}
 	var all []data.Problem
 	for _, of := range s.lists[list] {
-		if !affordable(of, instance) {
+		if !weight.Affordable(of, instance) {
 			return []data.Problem{{
 				Location: m.Location, Reason: "the chart's values.schema.json costs too much to judge by",
 				Cure: "have fewer of its schemas apply to the same value: look for allOf, anyOf and oneOf that refer to each other",

@@ -41,7 +41,7 @@ var mayImport = map[string]string{
 	"domain/conversation":         "domain/application domain/databag",
 	"domain/crowd":                "",
 	"domain/databag":              "",
-	"domain/fleet":                "gopkg.in/yaml.v3 github.com/santhosh-tekuri/jsonschema/v6 domain/fleet/data",
+	"domain/fleet":                "gopkg.in/yaml.v3 github.com/santhosh-tekuri/jsonschema/v6 domain/fleet/data domain/weight",
 	"domain/fleet/data":           "gopkg.in/yaml.v3 domain/spelling",
 	"domain/fleet/integrationset": "domain/condition",
 	"domain/fleet/rendering":      "domain/bundle",
@@ -58,7 +58,7 @@ var mayImport = map[string]string{
 	"domain/job/conformance":      "",
 	"domain/job/node":             "domain/condition domain/job/conformance",
 	"domain/job/retention":        "domain/job/workspace",
-	"domain/job/program":          "github.com/santhosh-tekuri/jsonschema/v6 domain/job domain/job/run domain/job/tooltype domain/spelling",
+	"domain/job/program":          "github.com/santhosh-tekuri/jsonschema/v6 domain/job domain/job/run domain/job/tooltype domain/spelling domain/weight",
 	"domain/job/run":              "domain/condition domain/job domain/job/node domain/job/tooltype domain/job/workspace domain/spelling",
 	"domain/job/template":         "domain/condition domain/job domain/job/contract domain/job/program domain/job/run domain/job/tooltype domain/spelling",
 	"domain/job/tooltype":         "domain/spelling",
@@ -80,6 +80,7 @@ var mayImport = map[string]string{
 	"domain/stale":                "domain/application domain/conversation domain/databag domain/secret",
 	"domain/status":               "",
 	"domain/transaction":          "domain/application domain/budget domain/conversation domain/databag domain/history domain/relation domain/schema domain/secret",
+	"domain/weight":               "github.com/santhosh-tekuri/jsonschema/v6",
 	"domain/tool":                 "gopkg.in/yaml.v3 github.com/spf13/pflag domain/application domain/conversation domain/spelling domain/status",
 
 	// What the rooms share of reading a review and answering it.

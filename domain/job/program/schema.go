@@ -12,6 +12,8 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/weight"
 )
 
 // Schema describes the parameters of a template, as JSON Schema. The zero value allows everything.
@@ -136,7 +138,7 @@ func (s Schema) Check(parameters map[string]any, sensitive []string) error {
 	if err != nil {
 		return fmt.Errorf("cannot read the parameters: %w", err)
 	}
-	if !affordable(s.compiled, instance) {
+	if !weight.Affordable(s.compiled, instance) {
 		return errors.New("the schema of parameters costs too much to judge by: have fewer schemas apply to the same value, by allOf, " +
 			"anyOf and oneOf that refer to each other, or give fewer parameters")
 	}

@@ -1,4 +1,7 @@
-package fleet
+// Package weight finds how much it costs at most to judge values by a JSON Schema.
+//
+// What must not come in: a schema's own words, and what is done about one that costs too much.
+package weight
 
 import (
 	"maps"
@@ -14,8 +17,9 @@ const (
 	maxWork    = 4 << 20
 )
 
-// affordable reports whether values can be judged by a schema within the bounds.
-func affordable(s *jsonschema.Schema, values any) bool {
+// Affordable reports whether values can be judged by a schema within the bounds: at most 50,000 schemas for one value, and
+// 4 Mi judgements in all (TRUST.md U6).
+func Affordable(s *jsonschema.Schema, values any) bool {
 	count, depth := extent(values)
 	schemas := weigher{}.of(s, depth)
 	return schemas <= maxSchemas && schemas*count <= maxWork
