@@ -28,14 +28,14 @@ func init() { //nolint:gochecknoinits // in the process of the tests, the childr
 	if _, _, err := syscall.RawSyscall(syscall.SYS_PRCTL, setSubreaper, 1, 0); err != 0 {
 		panic(err)
 	}
-	handle := reaping(program(func(string) ([]string, string) { return []string{"sh", "-c", "sleep 0.05 >&2 & exit 3"}, "" }).handle)
+	handle := reaping(program(func(hook string) ([]string, string) { return []string{"sh", "-c", hook}, "" }).handle)
 	for range 5 {
-		if done := handle(context.Background(), agent.Turn{}); done.Failure != "exit code 3" {
+		if done := handle(context.Background(), agent.Turn{Hook: "sleep 0.05 >&2 & exit 3"}); done.Failure != "exit code 3" {
 			panic(done.Failure)
 		}
 		time.Sleep(time.Second / 4)
 	}
-	handle(context.Background(), agent.Turn{})
+	handle(context.Background(), agent.Turn{Hook: "exit 0"})
 	fmt.Print(zombies(), " zombies")
 	os.Exit(0)
 }
