@@ -131,7 +131,7 @@ func ending(exit *exec.ExitError) string {
 	if exit.Exited() {
 		return fmt.Sprintf("exit code %d", exit.ExitCode())
 	}
-	return exit.ProcessState.String()
+	return exit.String()
 }
 
 // environment is the container's own with what the turn says, and the tools where

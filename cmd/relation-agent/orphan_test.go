@@ -33,7 +33,7 @@ func init() { //nolint:gochecknoinits // in the process of the tests, the childr
 		if done := handle(context.Background(), agent.Turn{Hook: "sleep 0.05 >&2 & exit 3"}); done.Failure != "exit code 3" {
 			panic(done.Failure)
 		}
-		time.Sleep(time.Second / 4)
+		<-time.After(time.Second / 4)
 	}
 	handle(context.Background(), agent.Turn{Hook: "exit 0"})
 	fmt.Print(zombies(), " zombies")

@@ -159,7 +159,8 @@ func (s *Speech) Commit(ctx context.Context, cause string, transaction *conversa
 		return nil
 	}
 	s.mu.Lock()
-	request := &wire.CommitRequest{Changes: convert.ForChanges(changes, transaction.OfHandler()), Term: cmp.Or(transaction.Term(), s.lease.term),
+	request := &wire.CommitRequest{
+		Changes: convert.ForChanges(changes, transaction.OfHandler()), Term: cmp.Or(transaction.Term(), s.lease.term),
 		Revisions: revisionsOf(s.heard), Secrets: convert.ForDrafts(secrets), Cause: cause}
 	s.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, toolAnswer)

@@ -35,11 +35,11 @@ func TestRunOutlivesAHeldPlan(t *testing.T) {
 			require.Equal(t, domain.StateActive, w.record.Begun().State)
 			end(w)
 			for range 200 {
-				if result := w.reconcile(r); w.record.Begun().State != domain.StateActive {
+				result := w.reconcile(r)
+				if w.record.Begun().State != domain.StateActive {
 					break
-				} else {
-					w.pass(max(result.RequeueAfter, time.Second))
 				}
+				w.pass(max(result.RequeueAfter, time.Second))
 			}
 			assert.NotEqual(t, domain.StateActive, w.record.Begun().State, "revision 2 has succeeded or failed")
 			w.sick = ""

@@ -136,14 +136,8 @@ const drain = time.Minute
 // clear removes what carried out Runs that have ended, and lets them go.
 func (l ending) clear(ctx context.Context) error {
 	for _, e := range l.runs {
-		if !e.ended() || !controllerutil.ContainsFinalizer(e.JobRun, v1alpha1.Finalizer) {
-			continue
-		}
-		if convert.ToRun(e.JobRun) == l.w.Lock.Run { // it had ended before it had the lock, where two leaders were at work
-			continue
-		}
-		if e.published.Fence == 0 && l.current(ctx) != nil {
-			l.within(soon)
+		kept := controllerutil.ContainsFinalizer(e.JobRun, v1alpha1.Finalizer)
+		if !e.ended() || !kept || l.early(ctx, convert.ToRun(e.JobRun), e.published.Fence) {
 			continue
 		}
 		if e.drains = l.draining(ctx, e); e.drains {
@@ -164,6 +158,15 @@ func (l ending) clear(ctx context.Context) error {
 		delete(l.memory.ended, e.UID)
 	}
 	return nil
+}
+
+// early reports whether a Run that shows an end, in a hold or in none, may not be let go yet.
+func (l ending) early(ctx context.Context, r workspace.Run, fence int64) bool {
+	unheld := fence == 0 && l.current(ctx) != nil
+	if unheld {
+		l.within(soon)
+	}
+	return unheld || r == l.w.Lock.Run // it had ended before it had the lock, where two leaders were at work
 }
 
 // draining reports whether an attempt has an output that is not yet stored. One that was given up, or withdrawn, is not

@@ -178,7 +178,7 @@ func (d *drafting) item(item Item) {
 	switch defined, served := d.definitions[ID{Group: item.ID.Group, Kind: item.ID.Kind}], l.NoAPI && d.Sequence.serves(item); {
 	case defined || served:
 		d.unverified(item.ID, CRDs, "the bundle defines its kind")
-		if a.Verb = Create; !defined && d.Record.lists(item.ID) { // in a version that the cluster has
+		if a.Verb = Create; !defined && recorded(d.Record.Inventory, item.ID) { // in a version that the cluster has
 			a.Verb = Update
 		}
 	case l.NoAPI && item.Optional:

@@ -19,7 +19,7 @@ func (s Sequence) serves(item Item) bool {
 	})
 }
 
-// lists reports whether the deployment may have made an object.
-func (r Record) lists(id ID) bool {
-	return slices.ContainsFunc(r.Inventory, func(e Entry) bool { return e.ID == id })
+// recorded reports whether an inventory has an object, so that the deployment may have made it.
+func recorded(inventory []Entry, id ID) bool {
+	return slices.ContainsFunc(inventory, func(e Entry) bool { return e.ID == id })
 }

@@ -69,7 +69,7 @@ func networks(texts ...string) []netip.Prefix {
 }
 
 // number returns the address of IPv4 that a host is for C if its last part is a number, which no domain of the Internet has:
-// 127.1, 0x7f.0.0.1 and 2130706433 too. Proxies read them so. The zero value is no address.
+// 127.1, 0x7f.0.0.1 and 2130706433 too. Proxies read them so. The address may be invalid.
 func number(host string) (a netip.Addr, is bool) {
 	parts := strings.Split(strings.TrimRight(host, "."), ".")
 	last := parts[len(parts)-1]

@@ -33,8 +33,6 @@ type Store interface {
 	Put(ctx context.Context, key Key, content io.ReadSeeker) error
 	// Get opens a blob, or returns ErrNotFound.
 	Get(ctx context.Context, key Key) (io.ReadCloser, error)
-	// List returns the blobs of a workspace, or of all for "", in order of their keys.
-	List(ctx context.Context, workspace string) ([]Info, error)
 	// Delete removes a blob. One that is not there is no error.
 	Delete(ctx context.Context, key Key) error
 	// Refresh has a blob count as stored now, or returns ErrNotFound.
@@ -42,8 +40,10 @@ type Store interface {
 	Index
 }
 
-// Index finds blobs where a list of all would be too long.
+// Index finds blobs, also where a list of all would be too long.
 type Index interface {
+	// List returns the blobs of a workspace, or of all for "", in order of their keys.
+	List(ctx context.Context, workspace string) ([]Info, error)
 	// Workspaces returns the workspaces that have blobs, sorted.
 	Workspaces(ctx context.Context) ([]string, error)
 	// Fences returns the fences of a workspace that have blobs, sorted.

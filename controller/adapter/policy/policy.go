@@ -134,8 +134,8 @@ func answer(program cel.Program, name string, thing any) (bool, error) {
 	return yes, nil
 }
 
-// unquoted returns why an expression cannot be evaluated, without values of what it is evaluated with, which CEL quotes and
-// which may be a Secret's (TRUST.md R5). A missing key is named if the expression does.
+// unquoted returns why an expression cannot be evaluated, without the values that CEL quotes: they may be a Secret's
+// (TRUST.md R5). A missing key is named if the expression does.
 func unquoted(expression string, err error) string {
 	text := err.Error()
 	for _, known := range []string{"type conversion error from ", "no such overload", "division by zero", "operation cancelled: "} {

@@ -42,8 +42,8 @@ type Limits struct {
 // DefaultLimits returns the limits of a controller.
 func DefaultLimits() Limits { return Limits{Blob: job.MaxState, State: job.MaxState, Uploads: 4} }
 
-// maxMessage is how large a message without content may be, in bytes: most of it are outputs, of which JSON may write each byte
-// as six.
+// maxMessage is how large a message without content may be, in bytes: most of it are outputs, and JSON may write each of
+// their bytes as six.
 const maxMessage = 6*contract.MaxOutputBytes + 512<<10
 
 // Handler returns the handler of all paths below runner.Path.
@@ -57,7 +57,7 @@ func (a *API) Handler() http.Handler {
 		"POST %send":                           message(a.end),
 		"GET %sblobs/{fence}":                  a.list,
 		"GET %sblobs/{fence}/{name}":           a.get,
-		"PUT %sblobs/{fence}/{name}":           a.placed(uploads, a.put),
+		"PUT %sblobs/{fence}/{name}":           placed(a.Runs, uploads, a.put),
 		"GET %scontent":                        sender{a.Store, a.Runs}.content,
 		"GET %ssecrets":                        lender{a}.secrets,
 		"PUT %slogs/{fence}/{stream}/{number}": a.log,
@@ -139,9 +139,9 @@ func number(name, text string) (int64, error) {
 }
 
 // placed answers requests whose bodies have places. Tenants are namespaces.
-func (a *API) placed(places *Places, h handler) handler {
+func placed(runs Runs, places *Places, h handler) handler {
 	return func(w http.ResponseWriter, r *http.Request, c Caller) error {
-		run, err := a.Runs.Frozen(r.Context(), c.Run.UID)
+		run, err := runs.Frozen(r.Context(), c.Run.UID)
 		if err != nil {
 			return err
 		}

@@ -59,7 +59,7 @@ func (b *receiving) slow(tenant string) <-chan int {
 }
 
 func (b *receiving) send(tenant string, body io.Reader) int {
-	response, err := b.client.Post(b.url+tenant, "", body) //nolint:noctx // it ends with the server
+	response, err := b.client.Post(b.url+tenant, "", body)
 	if err != nil {
 		return 0
 	}
@@ -122,13 +122,13 @@ func TestPlacesOfTheStored(t *testing.T) {
 			}
 			defer leave()
 			_, _ = io.Copy(io.Discard, r.Body)
-			time.Sleep(4 * places.within)
+			<-time.After(4 * places.within)
 			stored <- r.Context().Err()
 		}))
 		server.EnableHTTP2 = http2
 		server.StartTLS()
 		defer server.Close()
-		response, err := server.Client().Post(server.URL, "", strings.NewReader("x")) //nolint:noctx // it ends with the server
+		response, err := server.Client().Post(server.URL, "", strings.NewReader("x"))
 		require.NoError(t, err)
 		require.NoError(t, response.Body.Close())
 		require.NoError(t, <-stored)

@@ -42,7 +42,7 @@ func TestUploadsAreShared(t *testing.T) {
 		_, err := to.Write([]byte("x")) // it is being received
 		require.NoError(t, err)
 	}
-	time.Sleep(100 * time.Millisecond) // both have their places
+	<-time.After(100 * time.Millisecond) // both have their places
 	b.send(t, request{
 		why: "it is received, and refused for its fence", token: "x", method: "PUT", path: "x/blobs/1/state-x", body: "q", status: 409, reason: runner.Held,
 	})

@@ -179,7 +179,8 @@ func (s *Store) Refresh(ctx context.Context, key blob.Key) error {
 	defer s.writing.Unlock()
 	name := s.prefix + key.String()
 	_, err := s.client.CopyObject(ctx, minio.CopyDestOptions{
-		Bucket: s.bucket, Object: name, ReplaceMetadata: true, UserMetadata: map[string]string{"refreshed": time.Now().UTC().Format(time.RFC3339)},
+		Bucket: s.bucket, Object: name, ReplaceMetadata: true,
+		UserMetadata: map[string]string{"refreshed": time.Now().UTC().Format(time.RFC3339)},
 	}, minio.CopySrcOptions{Bucket: s.bucket, Object: name})
 	if err != nil && minio.ToErrorResponse(err).StatusCode == http.StatusNotFound {
 		err = blob.ErrNotFound

@@ -166,7 +166,7 @@ func (c *checker) kinds(ctx context.Context) error {
 			": stop the controller and restore what was in it, as docs/how-to/restore.md shows; installing Orcon again makes relations anew")
 		return nil
 	}
-	c.add(check, c.leavingDefinition(ctx))
+	c.add(check, leavingDefinition(ctx, c.reader))
 	return nil
 }
 
@@ -189,10 +189,10 @@ func missingKinds(served *metav1.APIResourceList) (missing []string, err error) 
 }
 
 // leavingDefinition returns the trouble with a definition that is being deleted; nothing if the user may not read definitions.
-func (c *checker) leavingDefinition(ctx context.Context) string {
+func leavingDefinition(ctx context.Context, reader client.Reader) string {
 	kind := metav1.TypeMeta{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinitionList"}
 	list := metav1.PartialObjectMetadataList{TypeMeta: kind}
-	if err := c.reader.List(ctx, &list); err != nil {
+	if err := reader.List(ctx, &list); err != nil {
 		return ""
 	}
 	for _, d := range list.Items {
