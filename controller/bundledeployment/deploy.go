@@ -158,9 +158,6 @@ func (j deploying) install(ctx context.Context, p domain.Plan, request bundle.Wi
 	switch {
 	case isRefused && refused.Reason == domain.Conflicted:
 		return j.meantime(ctx, &domain.Stop{Stage: domain.Planned, Reason: "Conflict", Message: refused.Message, Person: true})
-	case isRefused && j.engine.Unfinished():
-		return j.meantime(ctx, &domain.Stop{Stage: domain.Approved, Reason: string(refused.Reason), Message: fmt.Sprintf(
-			"%s%s. It is proposed for approval when revision %d has ended", void, refused.Message, j.engine.Record().Last().Number)})
 	case isRefused:
 		return j.propose(ctx, p, refused, void)
 	case err != nil:
