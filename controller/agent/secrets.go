@@ -19,6 +19,8 @@ import (
 // a handler that fails has made was never stored (RELATIONS.md E11).
 type secrets struct {
 	writes []secret.Draft
+	// dropped are the IDs of grants that were dropped, since their relation has ended.
+	dropped []string
 	// read are the contents that it has received, each once: a handler may read one again and
 	// again.
 	read map[revision]map[string][]byte
@@ -38,6 +40,19 @@ type revision struct {
 type refreshed struct {
 	id, label string
 	revision  int
+}
+
+// stored returns the writes to store: all but those of secrets that the transaction adds, and grants only to relations that
+// have ended. Those have no reader, and no bag refers to them by which a later handler could remove them.
+func (s *secrets) stored() []secret.Draft {
+	needless := map[string]bool{}
+	for _, id := range s.dropped {
+		is := func(kind secret.Kind) bool {
+			return slices.ContainsFunc(s.writes, func(w secret.Draft) bool { return w.ID == id && w.Kind == kind })
+		}
+		needless[id] = is(secret.Add) && !is(secret.Grant)
+	}
+	return slices.DeleteFunc(slices.Clone(s.writes), func(w secret.Draft) bool { return needless[w.ID] })
 }
 
 // values returns all values that the transaction has read or written, which are not shown to people.
@@ -148,7 +163,10 @@ func (t *toolContext) share(kind secret.Kind, id tool.SecretID, with tool.Grante
 		return err
 	}
 	if t.transaction.Drops(with.Relation) {
-		return nil // nobody is there any more to read it
+		if kind == secret.Grant {
+			t.secrets.dropped = append(t.secrets.dropped, id.ID)
+		}
+		return nil // there is no reader any more
 	}
 	access := secret.Access{Relation: with.Relation, Application: with.Application}
 	if with.Unit != nil {

@@ -117,6 +117,41 @@ func TestSecretsOfAHandler(t *testing.T) {
 	assert.Empty(t, s.types(turn, "secret-ids").Stdout, "what it removed is no more")
 }
 
+// A secret that a handler makes for a relation that has ended goes with its grant and with what refers to it: nobody could
+// read it, and the handlers of the end, which come later, find no reference to remove it by (RELATIONS.md E2, P5).
+func TestSecretsOfALateHandler(t *testing.T) {
+	for name, kept := range map[string]bool{"Granted": false, "OfNoRelation": true} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			s.controller.leader = &wire.LeadResponse{Leads: true, LeftMs: 60_000, Term: 2}
+			turn := s.next()
+			for turn.Env[tool.RelationID] == "" { // elected
+				s.done(turn, "")
+				turn = s.next()
+			}
+			s.done(turn, "") // the relation is known
+			ended := heardAt(2)
+			ended.Relations[0].Ended = true
+			hear(s.agent, ended)
+			turn = s.next()
+			require.Contains(t, turn.Hook, "store-relation-")
+			id := strings.TrimSpace(string(s.types(turn, "secret-add", "password=hunter2").Stdout))
+			if !kept {
+				require.Zero(t, s.types(turn, "secret-grant", id, "-r", turn.Env[tool.RelationID]).ExitCode)
+				require.Zero(t, s.types(turn, "secret-set", id, "password=hunter3").ExitCode)
+			}
+			require.Zero(t, s.types(turn, "relation-set", "--app", "password="+id).ExitCode)
+			s.done(turn, "")
+			if kept {
+				require.Len(t, s.controller.commits, 1)
+				assert.Len(t, s.controller.commits[0].GetSecrets(), 1)
+				return
+			}
+			assert.Empty(t, s.controller.commits)
+		})
+	}
+}
+
 // Names of secrets are of one form, and never the same.
 func TestSecretIDs(t *testing.T) {
 	seen := map[string]bool{}
