@@ -96,8 +96,8 @@ func TestATornSpoolIsThrownAway(t *testing.T) {
 	runtime.KeepAlive(a)
 }
 
-// A gate waits for the files of what is required: what has no room beside, as of optional endpoints or further relations,
-// keeps no pod from starting, and is named (RELATIONS.md "What a workload sees", SAFETY.md I17, TRUST.md U2).
+// A gate waits for the files of required endpoints alone. Files of optional endpoints, or of further relations, that have no
+// room keep no pod from starting, and are named (RELATIONS.md "What a workload sees", SAFETY.md I17, TRUST.md U2).
 func TestNoRoomForWhatIsNotRequired(t *testing.T) {
 	tests := map[string]struct {
 		why, consumes string

@@ -117,8 +117,8 @@ func TestSecretsOfAHandler(t *testing.T) {
 	assert.Empty(t, s.types(turn, "secret-ids").Stdout, "what it removed is no more")
 }
 
-// A secret that a handler makes for a relation that has ended goes with its grant and with what refers to it: nobody could
-// read it, and the handlers of the end, which come later, find no reference to remove it by (RELATIONS.md E2, P5).
+// A secret is not stored if its handler grants it only to a relation that has ended. The grant and the reference to it are
+// dropped, so that it would have no reader, and no later handler could find it (RELATIONS.md E2, P5).
 func TestSecretsOfALateHandler(t *testing.T) {
 	for name, kept := range map[string]bool{"Granted": false, "OfNoRelation": true} {
 		t.Run(name, func(t *testing.T) {

@@ -98,8 +98,8 @@ func TestRestoredIdle(t *testing.T) {
 	require.Contains(t, shown(t, w.workspace().Status.Conditions), "Stalled StoreAhead: the store is ahead: it holds generation 0 and fence 2")
 }
 
-// A process that dies between the record of what a Workspace leaves and its end leaves no record of an earlier state: the run
-// of a Workspace that goes with its namespace may still commit one (JOBS.md J18).
+// A run may still commit a state after a process has recorded the one before as what the Workspace leaves, and died. The
+// record has the later state in the end (JOBS.md J18).
 func TestRecordIsOld(t *testing.T) {
 	w, r := started(t, true)
 	w.finish(0, "sha256:1")

@@ -82,8 +82,8 @@ func parseEndpoints(key string, role Role, text string) ([]Endpoint, []Problem) 
 // admission must not grow with what one person writes.
 const MaxEntries = 128
 
-// MaxList is how many bytes a list has at most: the agent gets it as one variable, and with one of 128 KiB the kernel
-// starts no process.
+// MaxList bounds a list, in bytes. The agent gets it as one variable, and the kernel starts no process with a variable of
+// 128 KiB.
 const MaxList = 120 << 10
 
 func splitEntries(key, text string) ([]string, *Problem) {
