@@ -14,8 +14,8 @@ images: ## Build every image into dist/ (no Docker engine needed)
 release: ## Build what is published into dist/release/ (VERSION=v0.1.0-rc.1 REGISTRY=HOST/PATH PUSH=1)
 	build/builder release --version '$(VERSION)' $(if $(REGISTRY),--registry '$(REGISTRY)') $(if $(PUSH),--push)
 
-test: ## Everything that must hold (stages: make test ONLY="unit lint")
-	scripts/test.sh $(ONLY)
+test: ## What must hold (stages: make test ONLY="unit lint"; SLOW=1 also runs the slow tests, as CI does)
+	scripts/test.sh $(if $(SLOW),--slow) $(ONLY)
 
 demo: ## The story on a real cluster (KEEP=1 leaves it up; STORY=jobs; NAME=…; CONTEXT=… uses a cluster of yours)
 	scripts/demo.sh

@@ -25,6 +25,7 @@ esac`,
 		"relation-set": `[ ! -e "$STATE/dies" ]; shift; for pair in "$@"; do printf %s "${pair#*=}" >"$STATE/postgres.${pair%%=*}"; done; echo >>"$STATE/answers"`,
 		"secret-add":   `printf %s "${1#*=}" >"$STATE/secret"; echo secret:one`,
 		"secret-set":   `[ ! -e "$STATE/dies" ]; [ "$1" = secret:one ]; printf %s "${2#*=}" >"$STATE/secret"`,
+		"secret-get":   `[ "$*" = "--peek --format smart secret:one password" ]; cat "$STATE/secret"`,
 		"secret-grant": `[ "$1 $2 $3" = "secret:one -r database:1" ]`,
 		"psql": `for last; do :; done
 case "$last" in
@@ -87,6 +88,8 @@ func TestPostgreSQLAnswersAnew(t *testing.T) {
 			elected: true, answers: true, renews: true,
 		},
 		{why: "another unit leads, and nothing is left to do", elected: true},
+		{why: "an attempt that was not stored has changed the password", happens: func() { put("password", "lost") }},
+		{why: "an attempt that was not stored has changed the password, and another unit leads", happens: func() { put("password", "lost") }, elected: true},
 	}
 	for _, step := range steps {
 		if step.happens != nil {

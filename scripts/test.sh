@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Runs every test and check that a change must pass, cheapest first.
+# Runs the tests and checks that a change must pass, cheapest first.
 #
-#   scripts/test.sh                  all stages
+#   scripts/test.sh                  all stages, without the slow tests (test/*/slow.txt)
+#   scripts/test.sh --slow           with them, as CI does
 #   scripts/test.sh unit lint        these stages only
 #   scripts/test.sh --race unit      with the race detector (needs gcc)
 #
@@ -19,8 +20,8 @@
 # They run in two lanes, side by side; integration and e2e come last, each alone, since what
 # they wait for has deadlines that a loaded machine does not meet. After a failure no other
 # stage begins; failures are repeated at the very end.
-# The logs are in dist/test/. On two cores about 30 minutes; the first run also
-# compiles a Kubernetes, a linter and cert-manager, and takes ten more.
+# The logs are in dist/test/. On two cores it takes less than ten minutes, with the slow tests about 30; the first
+# run also compiles a Kubernetes, a linter and cert-manager, and takes ten more.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -32,6 +33,11 @@ logs="$root/dist/test"
 # go_test ARG... runs go test with the flags of every stage; lint has vetted the packages. A stage
 # that uses clusters adds -count=1, so that its results never come from the cache.
 go_test() { nice ${ORCON_TEST_RACE:+env CGO_ENABLED=1} go test -vet=off -p 2 -timeout 60m ${ORCON_TEST_RACE:+-race} "$@"; }
+
+# left_out FOLDER prints a pattern of the tests that this run leaves out: the slow ones, or none.
+left_out() {
+  if [ -n "${ORCON_TEST_SLOW:-}" ]; then printf '^$'; else grep '^Test' "$1/slow.txt" | paste -sd '|' | sed 's/.*/^(&)$/'; fi
+}
 
 # has FOLDER ends the script if the folder has no Go files: a stage without tests is a fault
 # of the repository.
@@ -81,13 +87,14 @@ stage_integration() {
   # Each process has a cluster of its own, and waits much. One runs the tests that start further clusters
   # or stop parts of one, another those that wait for a leader to be replaced, a third those about ends.
   local clusters='Chaos|Restore|Upgrade|Releases|Leave$' leaders='Leader|Lease|FindsTheAPIServer|StreamsSpread|TestUnitsOwnEnd'
-  local ends='KilledBetween|End|Suspends|Depart' one failed=0
+  local ends='KilledBetween|End|Suspends|Depart' slow one failed=0
+  slow=$(left_out test/integration)
   go_test -c -o "$logs/integration.test" ./test/integration
-  beside clusters tests -test.parallel 4 -test.run "$clusters"
-  beside leaders tests -test.run "$leaders" -test.skip "$clusters"
-  beside ends tests -test.run "$ends" -test.skip "$clusters|$leaders"
-  beside others tests -test.skip "$clusters|$leaders|$ends"
-  beside packages go_test -count=1 -v -parallel 4 ./test/integration/*/
+  beside clusters tests -test.parallel 4 -test.run "$clusters" -test.skip "$slow"
+  beside leaders tests -test.run "$leaders" -test.skip "$clusters|$slow"
+  beside ends tests -test.run "$ends" -test.skip "$clusters|$leaders|$slow"
+  beside others tests -test.skip "$clusters|$leaders|$ends|$slow"
+  beside packages go_test -count=1 -v -parallel 4 -skip "$slow" ./test/integration/*/
   for one in "${!running[@]}"; do
     wait "${running[$one]}" || failed=1
     cat "$logs/integration-$one.log"
@@ -116,18 +123,21 @@ stage_images() {
   diff -r "$logs/release-1" "$logs/release-2"
 }
 
-# The longest tests have clusters of their own, and wait a lot: they run beside all others.
+# The longest tests have clusters of their own, and wait a lot: they run beside all others. Rights without a use are
+# a fault only where the slow tests run too.
 stage_e2e() {
   ready_for_pods
-  local longest='^(TestBareCluster|TestRunsAreJobs)$' beside failed=0
+  local longest='^(TestBareCluster|TestRunsAreJobs)$' beside=() part=-part failed=0
   export ORCON_AUDIT="$logs/audit"
   rm -rf "$ORCON_AUDIT" && mkdir -p "$ORCON_AUDIT"
-  go_test -count=1 -v -run "$longest" ./test/e2e/ &
-  beside=$!
-  go_test -count=1 -v -parallel 5 -skip "$longest" ./test/e2e/... || failed=1
-  wait "$beside" || failed=1
+  if [ -n "${ORCON_TEST_SLOW:-}" ]; then
+    go_test -count=1 -v -run "$longest" ./test/e2e/ &
+    beside=("$!") part=''
+  fi
+  go_test -count=1 -v -parallel 5 -skip "$longest|$(left_out test/e2e)" ./test/e2e/... || failed=1
+  [ "${#beside[@]}" -eq 0 ] || wait "${beside[@]}" || failed=1
   { for folder in selfsigned bundle-controller job-controller; do bin/kubectl kustomize "deployment/$folder"; printf -- '---\n'; done; } |
-    go run ./test/audit "$ORCON_AUDIT" || failed=1
+    go run ./test/audit $part "$ORCON_AUDIT" || failed=1
   return "$failed"
 }
 
@@ -159,6 +169,7 @@ wanted=()
 for arg in "$@"; do
   case "$arg" in
     -h | --help) usage_of "$0"; exit 0 ;;
+    --slow) export ORCON_TEST_SLOW=1 ;;
     --race) export ORCON_TEST_RACE=1 ;;
     --inner) "stage_${stage:=$2}"; exit 0 ;;
     *) [[ " ${stages[*]} " == *" $arg "* ]] || die "no stage '$arg'" "stages: ${stages[*]}"; wanted+=("$arg") ;;
@@ -195,12 +206,15 @@ lane() {
   done
 }
 
+# without says how many tests this run has left out.
+without() { [ -n "${ORCON_TEST_SLOW:-}" ] || printf '; %d slow tests left out (make test SLOW=1)' "$(cat test/*/slow.txt | grep -c '^Test')"; }
+
 # finish repeats the failures, or reports how long each stage took.
 finish() {
   local stage
   [ -s "$logs/failed" ] || [ "$(wc -l <"$logs/times")" -eq "${#wanted[@]}" ] ||
     die "a lane ended without a result" "see its last lines above"
-  [ -s "$logs/failed" ] || { heading "All passed after ${SECONDS}s: $(paste -sd ';' "$logs/times" | sed 's/;/, /g')"; return; }
+  [ -s "$logs/failed" ] || { heading "All passed after ${SECONDS}s: $(paste -sd ';' "$logs/times" | sed 's/;/, /g')$(without)"; return; }
   while read -r stage; do
     heading "FAILED: $stage (log: dist/test/$stage.log)"
     extract "$logs/$stage.log" >&2

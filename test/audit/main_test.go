@@ -99,7 +99,7 @@ func TestRun(t *testing.T) {
 			folder := t.TempDir()
 			require.NoError(t, os.WriteFile(filepath.Join(folder, "a.log"), []byte(test.log), 0o600))
 			var out strings.Builder
-			ok, err := run(folder, strings.NewReader(manifests), &out)
+			ok, err := run(folder, false, strings.NewReader(manifests), &out)
 			require.NoError(t, err)
 			assert.Equal(t, test.ok, ok, test.why)
 			_, rest, _ := strings.Cut(out.String(), "\n")
@@ -108,17 +108,38 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// A part of the tests needs no right to be used, and is forbidden nothing either.
+func TestRunOfAPart(t *testing.T) {
+	folder := t.TempDir()
+	write := func(log string) (ok bool, out string) {
+		var b strings.Builder
+		require.NoError(t, os.WriteFile(filepath.Join(folder, "a.log"), []byte(log), 0o600))
+		ok, err := run(folder, true, strings.NewReader(manifests), &b)
+		require.NoError(t, err)
+		return ok, b.String()
+	}
+	get := func(rest string) string {
+		return line(accounts+"controller", "get", `"resource":"pods","namespace":"a","name":"x"`, rest)
+	}
+	ok, out := write(get(""))
+	assert.True(t, ok, out)
+	assert.NotContains(t, out, "not used")
+	ok, out = write(get(`,"annotations":{"authorization.k8s.io/decision":"forbid"}`))
+	assert.False(t, ok)
+	assert.Contains(t, out, "forbidden: controller get pods a/x\n")
+}
+
 // Without a log nothing is shown.
 func TestRunWithoutLogs(t *testing.T) {
 	var out strings.Builder
-	ok, err := run(t.TempDir(), strings.NewReader(manifests), &out)
+	ok, err := run(t.TempDir(), false, strings.NewReader(manifests), &out)
 	require.NoError(t, err)
 	assert.False(t, ok)
 	folder := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "a.log"), []byte("no JSON\n"), 0o600))
-	_, err = run(folder, strings.NewReader(manifests), &out)
+	_, err = run(folder, false, strings.NewReader(manifests), &out)
 	require.ErrorContains(t, err, "cannot read an audit log")
-	_, err = run(folder, strings.NewReader("a: ["), &out)
+	_, err = run(folder, false, strings.NewReader("a: ["), &out)
 	require.ErrorContains(t, err, "cannot read manifests")
 }
 
@@ -131,7 +152,7 @@ func TestRunOfTwoClusters(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "a.log"), nodes(""), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "b.log"), nodes(`,"annotations":{"authorization.k8s.io/decision":"forbid"}`), 0o600))
 	var out strings.Builder
-	_, err := run(folder, strings.NewReader(manifests), &out)
+	_, err := run(folder, false, strings.NewReader(manifests), &out)
 	require.NoError(t, err)
 	assert.Contains(t, out.String(), "forbidden: controller list nodes /\n")
 }

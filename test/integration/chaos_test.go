@@ -57,6 +57,7 @@ func TestChaosMinute(t *testing.T) {
 	w.run(ctx, uint64(seed), admissions)
 	t.Logf("seed %d, %s:\n%s\n%d writes acknowledged, %d ends told", seed, time.Since(began).Round(time.Second), w.tally, w.journal.Writes(), w.journal.Heard())
 
+	w.killComponent("kube-controller-manager", admissions) // so that none of its ReplicaSets waits for its next try
 	w.settled("after the last fault")
 	done()
 	<-ended

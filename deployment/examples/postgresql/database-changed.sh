@@ -13,11 +13,17 @@ host=$(relation-get ingress-address "$JUJU_UNIT_NAME")
 role="relation_${JUJU_RELATION_ID#*:}"
 psql="psql -qtA -v ON_ERROR_STOP=1 -h 127.0.0.1 -U postgres"
 secret=$(relation-get --app password "$us")
-if [ "$rotate" = "$(relation-get --app rotated "$us")" ] && [ -n "$secret" ] &&
-  [ -n "$($psql -c "SELECT rolname FROM pg_roles WHERE rolname = '$role'")" ]; then
-  # Answered already. Another unit may lead now: the password stays, because a handler that
-  # ends before its answer is stored would leave PostgreSQL with one that is in no secret.
-  [ "$host" = "$(relation-get --app host "$us")" ] || relation-set --app host="$host"
+rotated=$(relation-get --app rotated "$us")
+found=$($psql -c "SELECT rolname FROM pg_roles WHERE rolname = '$role'")
+if [ "$rotate" = "$rotated" ] && [ -n "$secret" ] && [ -n "$found" ]; then
+  # Answered already, and what is stored holds: an attempt that was not stored, or a leader before that ended
+  # too early, may have left another password in PostgreSQL.
+  password=$(secret-get --peek --format smart "$secret" password)
+  $psql <<SQL
+ALTER ROLE "$role" PASSWORD '$password';
+SQL
+  written=$(relation-get --app host "$us")
+  [ "$host" = "$written" ] || relation-set --app host="$host"
   exit 0
 fi
 
@@ -27,7 +33,8 @@ SELECT 'CREATE ROLE "$role" LOGIN' WHERE NOT EXISTS (SELECT FROM pg_roles WHERE 
 ALTER ROLE "$role" PASSWORD '$password';
 SELECT 'CREATE DATABASE "$asked" OWNER "$role"' WHERE NOT EXISTS (SELECT FROM pg_database WHERE datname = '$asked') \gexec
 SQL
-[ "$($psql -c "SELECT pg_get_userbyid(datdba) FROM pg_database WHERE datname = '$asked'")" = "$role" ] || {
+owner=$($psql -c "SELECT pg_get_userbyid(datdba) FROM pg_database WHERE datname = '$asked'")
+[ "$owner" = "$role" ] || {
   echo "database $asked is another requirer's; ask for another name" >&2
   exit 1
 }
