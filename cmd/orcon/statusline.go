@@ -89,6 +89,8 @@ func unreadable(namespace string, err error) error {
 	switch {
 	case meta.IsNoMatchError(err) || apierrors.IsNotFound(err):
 		return errNotInstalled
+	case unlisted(err):
+		return fmt.Errorf("cannot read the status: %w", err)
 	case apierrors.IsForbidden(err) && namespace == "":
 		return fmt.Errorf("you may not read every namespace: name one with -n, in which you have the cluster role view: %w", err)
 	case apierrors.IsForbidden(err):
