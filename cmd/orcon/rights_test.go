@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -37,5 +39,26 @@ func TestNoCredentials(t *testing.T) {
 				"with --context (kubectl config get-contexts).")
 			assert.NotContains(t, errs, "you may not read")
 		})
+	}
+}
+
+// The commands that permit a user something leave what they have given another user: a Role and a binding of the user's
+// own, written so that the command also works where they are there.
+func TestCommandsOfRightsAreForOneUser(t *testing.T) {
+	forbidden := serves(t, nil, http.StatusForbidden)
+	folder := filepath.Dir(write(t, "a.yaml", twoObjects))
+	for _, args := range [][]string{{"history", "shop"}, {"diff", "shop"}, {"install", folder, "--name", "shop"}, {"uninstall", "shop"}} {
+		_, _, errs := call("", append(args, forbidden...)...)
+		var commands []string
+		for line := range strings.Lines(errs) {
+			if strings.HasPrefix(line, "kubectl create ") {
+				commands = append(commands, line)
+			}
+		}
+		assert.Len(t, commands, 2, errs)
+		for _, command := range commands {
+			assert.Regexp(t, `^kubectl create (role|rolebinding) orcon-[a-z-]+-low `, command)
+			assert.Contains(t, command, "--dry-run=client -o yaml | kubectl apply -f -")
+		}
 	}
 }
