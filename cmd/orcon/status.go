@@ -130,6 +130,15 @@ func existing(ctx context.Context, kinds client.Client, namespace string) (*meta
 	return n, nil
 }
 
+// inNamespace returns an error if nothing was found in a namespace because it does not exist; "" is every namespace.
+func inNamespace(ctx context.Context, kinds client.Client, namespace string, found int) error {
+	if found > 0 || namespace == "" {
+		return nil
+	}
+	_, err := existing(ctx, kinds, namespace)
+	return err
+}
+
 // table prints the lines, and then explains those that need it.
 func (o *statusOptions) table(s screen, namespace string, all []statusLine) error {
 	if len(all) == 0 {
