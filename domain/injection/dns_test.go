@@ -35,7 +35,9 @@ func TestAgentOfAPodWithoutClusterDNS(t *testing.T) {
 			require.NoError(t, decision.Refused)
 			var pod struct {
 				Spec struct {
-					InitContainers []struct{ Env []struct{ Name, Value string } }
+					InitContainers []struct {
+						Env []struct{ Name, Value string }
+					}
 				}
 			}
 			require.NoError(t, json.Unmarshal(out, &pod))
