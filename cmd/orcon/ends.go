@@ -87,7 +87,7 @@ func (o *endsOptions) run(c *cobra.Command) error {
 		namespace = ""
 	}
 	sides, err := endedSides(c.Context(), kinds, namespace)
-	if err != nil {
+	if err := cmp.Or(err, inNamespace(c.Context(), kinds, namespace, len(sides))); err != nil {
 		return err
 	}
 	lines := make([]endedSide, 0, len(sides))
@@ -97,7 +97,8 @@ func (o *endsOptions) run(c *cobra.Command) error {
 	s := screenOf(c)
 	return o.output.print(s, lines, func() error {
 		if len(lines) == 0 {
-			return noEnds(c.Context(), s, kinds, namespace)
+			s.note(noEnds(namespace))
+			return nil
 		}
 		t := s.table("NAMESPACE", "NAME", "ENDPOINT", "WITH", "ENDED", "STATE")
 		for _, e := range lines {
@@ -107,17 +108,12 @@ func (o *endsOptions) run(c *cobra.Command) error {
 	})
 }
 
-// noEnds notes that there are no ends in a namespace, or in any for "". It fails if the namespace does not exist.
-func noEnds(ctx context.Context, s screen, kinds client.Client, namespace string) error {
+// noEnds says that there are no ends in a namespace, or in any for "".
+func noEnds(namespace string) string {
 	if namespace == "" {
-		s.note("no end is owed or held")
-		return nil
+		return "no end is owed or held"
 	}
-	if _, err := existing(ctx, kinds, namespace); err != nil {
-		return err
-	}
-	s.note("no end is owed or held in namespace " + namespace + " (orcon ends -A shows every namespace)")
-	return nil
+	return "no end is owed or held in namespace " + namespace + " (orcon ends -A shows every namespace)"
 }
 
 // endedSides lists the sides of ended relations, of every namespace for "", in order.
@@ -212,7 +208,7 @@ func (o *choiceOptions) run(c *cobra.Command, names []string) error {
 		return err
 	}
 	sides, err := o.sides(c.Context(), kinds, namespace, names)
-	if err != nil {
+	if err := cmp.Or(err, inNamespace(c.Context(), kinds, namespace, len(sides))); err != nil {
 		return err
 	}
 	if len(sides) == 0 {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
@@ -87,6 +88,9 @@ func cure(err error) string {
 		return ""
 	case apierrors.IsUnauthorized(err):
 		return "\nThe API server refuses your credentials: log in again, or choose another context with --context (kubectl config get-contexts)."
+	case unlisted(err):
+		return "\nThe API server lists no kinds for you, as for a user that it does not know: log in again, or choose another context with " +
+			"--context (kubectl config get-contexts)."
 	case unknownAuthority, wrongName:
 		return "\nThe API server's certificate does not fit the kubeconfig: get a new kubeconfig of this cluster, or correct " +
 			"certificate-authority-data."
@@ -98,4 +102,14 @@ func cure(err error) string {
 			"get-contexts).", dial.Addr)
 	}
 	return ""
+}
+
+// unlisted reports that the API server refuses to list its kinds, which it does for each user that it knows.
+func unlisted(err error) bool {
+	status, ok := errors.AsType[*apierrors.StatusError](err)
+	if !ok || !apierrors.IsForbidden(err) {
+		return false
+	}
+	message := status.ErrStatus.Message // client-go does not read the one of a list of groups
+	return message == "unknown" || strings.Contains(message, `cannot get path "/api`)
 }

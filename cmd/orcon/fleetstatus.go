@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -58,6 +59,7 @@ func (o *fleetStatusOptions) run(c *cobra.Command, name string) error {
 	}
 	running := lookAtControllers(c.Context(), kinds)
 	all, err := readSets(c.Context(), kinds, namespace, running, time.Now())
+	err = cmp.Or(err, inNamespace(c.Context(), kinds, namespace, len(all)))
 	if err == nil && name != "" {
 		all, err = setNamed(all, name, namespace)
 	}

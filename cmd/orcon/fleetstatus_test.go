@@ -21,6 +21,8 @@ func fleetOf(t *testing.T, sets, members string) []string {
 		group + "namespaces/fleet/integrationsets":   listOf("IntegrationSet", sets),
 		group + "namespaces/fleet/bundledeployments": listOf("BundleDeployment", members),
 		group + "integrationsets":                    listOf("IntegrationSet", sets), group + "bundledeployments": "",
+
+		"/api/v1/namespaces/fleet": `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"fleet"}}`,
 	}), "-n", "fleet")
 }
 

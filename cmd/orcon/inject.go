@@ -44,7 +44,7 @@ Exit codes: 0 printed, 1 the webhook would refuse an object, 2 the command faile
 	c.Flags().StringVar(&o.namespace, "orcon-namespace", "orcon-system", "Orcon's own namespace")
 	c.Flags().StringVar(&o.image, "agent-image", "", "the agent's image, if the configuration names none")
 	c.Flags().StringVar(&o.trust, "trust", "", "PEM file of the authorities by which agents verify the controller")
-	c.Flags().StringVar(&o.ipOf, "controller-ip", "", "cluster IP of the controller's Service, for pods that use their node's DNS")
+	c.Flags().StringVar(&o.ipOf, "controller-ip", "", "cluster IP of the controller's Service, for pods that do not use the cluster's DNS")
 	return c
 }
 

@@ -103,6 +103,9 @@ func (o *jobRunsOptions) run(c *cobra.Command, of string) error {
 	slices.SortFunc(shown, func(a, b shownRun) int {
 		return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
+	if err := inNamespace(c.Context(), target.kinds, target.namespace, len(shown)); err != nil {
+		return err
+	}
 	s := screenOf(c)
 	return o.output.print(s, shown, func() error { return printRuns(s, shown, target.namespace, time.Now()) })
 }

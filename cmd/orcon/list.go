@@ -76,9 +76,16 @@ func (o *listOptions) run(c *cobra.Command) error {
 	for _, note := range notes {
 		s.note("note: " + note)
 	}
+	if len(notes) == 0 {
+		kinds, _, err := o.open()
+		if err := cmp.Or(err, inNamespace(c.Context(), kinds, o.namespace, len(all))); err != nil {
+			return err
+		}
+	}
 	return o.output.print(s, all, func() error {
 		if len(all) == 0 {
-			return o.none(c.Context(), s, notes)
+			o.none(s, notes)
+			return nil
 		}
 		t := s.table("NAMESPACE", "NAME", "BY", "REVISION", "STATE", "MESSAGE")
 		t.below = true
@@ -89,22 +96,15 @@ func (o *listOptions) run(c *cobra.Command) error {
 	})
 }
 
-// none notes that there are no bundles, where all can be seen, or returns that there is no such
-// namespace.
-func (o *listOptions) none(ctx context.Context, s screen, unseen []string) error {
-	kinds, _, err := o.open()
-	if err != nil || len(unseen) > 0 {
-		return err
-	}
-	if o.namespace == "" {
+// none notes that there are no bundles, where all can be seen.
+func (o *listOptions) none(s screen, unseen []string) {
+	switch {
+	case len(unseen) > 0:
+	case o.namespace == "":
 		s.note("no bundles are installed")
-		return nil
+	default:
+		s.note(fmt.Sprintf("no bundles are installed in namespace %s: orcon list shows those of every namespace", o.namespace))
 	}
-	if _, err := existing(ctx, kinds, o.namespace); err != nil {
-		return err
-	}
-	s.note(fmt.Sprintf("no bundles are installed in namespace %s: orcon list shows those of every namespace", o.namespace))
-	return nil
 }
 
 func bundleStyle(state string) style {

@@ -104,6 +104,9 @@ func renewable(ctx context.Context, kinds client.Client, namespace, name string)
 	case err != nil:
 		return nil, fmt.Errorf("cannot list Offers: %w", err)
 	}
+	if err := inNamespace(ctx, kinds, namespace, len(list.Items)); err != nil {
+		return nil, err
+	}
 	if name != "" && !slices.ContainsFunc(list.Items, func(o v1alpha1.Offer) bool { return o.Name == name }) {
 		return nil, fmt.Errorf("cannot renew Offer %s/%s: it does not exist: orcon status -n %[1]s lists Offers", namespace, name)
 	}

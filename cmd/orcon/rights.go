@@ -43,10 +43,18 @@ func (o *deploymentOptions) readable(ctx context.Context, d *deployed, err error
 		}
 	}
 	me := o.me(ctx)
-	return fmt.Errorf(`cannot read the record of %[1]s: %[2]s may not get its Secrets in namespace %[3]s. An administrator of the namespace permits that by
-kubectl create role orcon-read-%[4]s -n %[3]s --verb=get --resource=secrets --resource-name=%[5]s --dry-run=client -o yaml | kubectl apply -f -
-kubectl create rolebinding orcon-read-%[4]s -n %[3]s --role=orcon-read-%[4]s --user=%[2]s --dry-run=client -o yaml | kubectl apply -f -`,
-		d.Owner, me, d.namespace, name, strings.Join(secrets, " --resource-name="))
+	rules := "--verb=get --resource=secrets --resource-name=" + strings.Join(secrets, " --resource-name=")
+	return fmt.Errorf("cannot read the record of %s: %s may not get its Secrets in namespace %s. An administrator of the namespace permits "+
+		"that by\n%s", d.Owner, me, d.namespace, roleOf(me, d.namespace, "orcon-read-"+name, rules))
+}
+
+// roleOf returns the commands that give a user the rules of a Role. The Role and its binding are the user's own: those
+// of another user, who may need other rules, stay as they are.
+func roleOf(user, namespace, name, rules string) string {
+	name += "-" + objectName(user)
+	const apply = " --dry-run=client -o yaml | kubectl apply -f -"
+	return fmt.Sprintf("kubectl create role %[1]s -n %[2]s %[3]s%[4]s\nkubectl create rolebinding %[1]s -n %[2]s --role=%[1]s --user=%[5]s%[4]s",
+		name, namespace, rules, apply, user)
 }
 
 // aboutRecord reports whether the API server refused a Secret of a record.
@@ -59,9 +67,10 @@ func aboutRecord(err error) bool {
 // unwritable explains that the user may not keep a record: its Secrets are created, and named
 // after their content.
 func (o *deploymentOptions) unwritable(ctx context.Context, d *deployed) error {
-	return fmt.Errorf(`cannot read the record of %[1]s: %[2]s may not get Secrets in namespace %[3]s, which hold the record. An administrator of the namespace permits that by
-kubectl create role orcon-records -n %[3]s --verb=get,create,update,delete --resource=secrets
-kubectl create rolebinding orcon-records -n %[3]s --role=orcon-records --user=%[2]s`, d.Owner, o.me(ctx), d.namespace)
+	me := o.me(ctx)
+	commands := roleOf(me, d.namespace, "orcon-records", "--verb=get,create,update,delete --resource=secrets")
+	return fmt.Errorf("cannot read the record of %s: %s may not get Secrets in namespace %s, which hold the record. An administrator of the "+
+		"namespace permits that by\n%s", d.Owner, me, d.namespace, commands)
 }
 
 // permitted explains an error of a user who lacks a permission that approving needs, with the commands

@@ -100,11 +100,11 @@ func TestCures(t *testing.T) {
 		"ApproveOurs":     {"what install made waits for nobody", something, []string{"approve", "shop"}, "cannot approve shop/shop: it was installed by orcon install and is not a BundleDeployment: see orcon history shop -n shop"},
 		"Pause":           {"nor is there anything to pause", something, []string{"pause", "shop"}, "cannot pause shop/shop: it was installed by orcon install"},
 		"Resume":          {"nor is it paused", nothing, []string{"resume", "shop"}, "cannot resume shop/shop: no such BundleDeployment"},
-		"HistorySecret":   {"reading needs one Secret, by its name", forbidden, []string{"history", "shop"}, "kubectl create role orcon-read-shop -n shop --verb=get --resource=secrets --resource-name=orcon-bundle-shop --dry-run=client"},
+		"HistorySecret":   {"reading needs one Secret, by its name", forbidden, []string{"history", "shop"}, "kubectl create role orcon-read-shop-low -n shop --verb=get --resource=secrets --resource-name=orcon-bundle-shop --dry-run=client"},
 		"Diff":            {"nor to compare", nothing, []string{"diff", "shop"}, "cannot compare shop/shop: " + lists},
 		"DiffUnknown":     {"which there are", something, []string{"diff", "shop", "--from", "2", "--to", "9"}, "its content is not stored: orcon history shop -n shop"},
-		"DiffSecret":      {"and so does a comparison, at first", forbidden, []string{"diff", "shop"}, "kubectl create rolebinding orcon-read-shop -n shop --role=orcon-read-shop --user=low --dry-run=client"},
-		"Secrets":         {"who installs also makes Secrets", forbidden, []string{"install", folder, "--name", "shop"}, "kubectl create rolebinding orcon-records -n shop --role=orcon-records --user=low\n"},
+		"DiffSecret":      {"and so does a comparison, at first", forbidden, []string{"diff", "shop"}, "kubectl create rolebinding orcon-read-shop-low -n shop --role=orcon-read-shop-low --user=low --dry-run=client"},
+		"Secrets":         {"who installs also makes Secrets", forbidden, []string{"install", folder, "--name", "shop"}, "kubectl create rolebinding orcon-records-low -n shop --role=orcon-records-low --user=low --dry-run=client -o yaml | kubectl apply -f -\n"},
 	}
 	for label, tc := range tests {
 		t.Run(label, func(t *testing.T) {

@@ -48,8 +48,8 @@ func newStatus() *cobra.Command {
     failed    it needs a person: nothing happens by itself, or a part of it does not work
 
 Below the table it explains each one that is not ready, and what helps; and which pods of an
-application do not run, as far as you may list pods. It reads Orcon's own objects: the cluster role
-view is enough. Bundles of orcon install are shown by orcon list.
+application do not run or cannot be created, as far as you may list pods and Events. It reads Orcon's
+own objects: the cluster role view is enough. Bundles of orcon install are shown by orcon list.
 
 A note on standard error names a controller that has no ready replica, since the states may be old
 then. The note does not change the exit code; orcon check fails.
@@ -128,6 +128,15 @@ func existing(ctx context.Context, kinds client.Client, namespace string) (*meta
 		return nil, nil //nolint:nilerr,nilnil // that it exists is not what was asked
 	}
 	return n, nil
+}
+
+// inNamespace returns an error if nothing was found in a namespace because it does not exist; "" is every namespace.
+func inNamespace(ctx context.Context, kinds client.Client, namespace string, found int) error {
+	if found > 0 || namespace == "" {
+		return nil
+	}
+	_, err := existing(ctx, kinds, namespace)
+	return err
 }
 
 // table prints the lines, and then explains those that need it.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -38,7 +39,7 @@ type statusLine struct {
 	Problems []string `json:"problems,omitempty"`
 	// Waiting explains each endpoint that an application waits for.
 	Waiting []v1alpha1.Wait `json:"waiting,omitempty"`
-	// Pods explain which pods of an application do not run.
+	// Pods explain which pods of an application do not run, or cannot be created.
 	Pods []string `json:"pods,omitempty"`
 }
 
@@ -59,12 +60,12 @@ func statusLines(ctx context.Context, kinds client.Client, namespace string, run
 		}
 	}
 	all := []statusLine{}
-	var troubles map[client.ObjectKey]string
+	var pods, workloads map[client.ObjectKey]string
 	if len(applications.Items) > 0 {
-		troubles = cluster.PodTroubles(ctx, kinds, namespace)
+		pods, workloads = cluster.PodTroubles(ctx, kinds, namespace), cluster.WorkloadTroubles(ctx, kinds, namespace)
 	}
 	for _, a := range applications.Items {
-		all = append(all, applicationLine(&a, troubles))
+		all = append(all, applicationLine(&a, pods, workloads))
 	}
 	for _, r := range relations.Items {
 		all = append(all, relationLine(&r))
@@ -88,6 +89,8 @@ func unreadable(namespace string, err error) error {
 	switch {
 	case meta.IsNoMatchError(err) || apierrors.IsNotFound(err):
 		return errNotInstalled
+	case unlisted(err):
+		return fmt.Errorf("cannot read the status: %w", err)
 	case apierrors.IsForbidden(err) && namespace == "":
 		return fmt.Errorf("you may not read every namespace: name one with -n, in which you have the cluster role view: %w", err)
 	case apierrors.IsForbidden(err):
@@ -97,7 +100,8 @@ func unreadable(namespace string, err error) error {
 	}
 }
 
-func applicationLine(a *v1alpha1.RelatedApplication, troubles map[client.ObjectKey]string) statusLine {
+// applicationLine returns the line of an application, with the troubles of its pods and of the workloads that make them.
+func applicationLine(a *v1alpha1.RelatedApplication, pods, workloads map[client.ObjectKey]string) statusLine {
 	st := lineOf("application", a.Namespace, a.Name, a.Status.Conditions)
 	st.Waiting = a.Status.Waits
 	var endpoints []string
@@ -111,12 +115,17 @@ func applicationLine(a *v1alpha1.RelatedApplication, troubles map[client.ObjectK
 		st.Detail = st.Message // a reference too many
 	}
 	for _, u := range a.State.Units {
-		if why := troubles[client.ObjectKey{Namespace: a.Namespace, Name: u.Pod}]; why != "" {
+		if why := pods[client.ObjectKey{Namespace: a.Namespace, Name: u.Pod}]; why != "" {
 			st.Pods = append(st.Pods, why)
 		}
 	}
 	if st.Detail == "" && len(st.Pods) > 0 {
 		st.Detail = fmt.Sprintf("trouble with %d of %d pods", len(st.Pods), len(a.State.Units))
+	}
+	for _, source := range a.Status.Sources {
+		if why := workloads[client.ObjectKey{Namespace: a.Namespace, Name: source}]; why != "" {
+			st.Pods, st.Detail = append(st.Pods, why), cmp.Or(st.Detail, "pods are missing")
+		}
 	}
 	return st
 }

@@ -84,6 +84,7 @@ const (
 	ReasonInvalid   = "InvalidDeclaration"
 	ReasonNameTaken = "NameTaken"
 	ReasonDot       = "DotInName"
+	ReasonLong      = "LongName"
 	ReasonAmbiguous = "SelectsSeveral"
 	ReasonNoPods    = "SelectsNothing"
 )
@@ -96,7 +97,7 @@ const (
 func Gather(in Inventory) (applications []Application, orphans []Fault) {
 	services := sortObjects(in.Services, func(s Service) Object { return s.Object })
 	g := gathering{namespace: in.Namespace, byName: map[string]*Application{}, owner: map[string]string{}, alone: map[string]Service{},
-		derived: map[[2]string]bool{}, ignored: map[string]int{}}
+		derived: map[[2]string]bool{}, ignored: map[string]int{}, nameless: map[[2]string]nameless{}}
 	g.claims(services)
 	g.workloads(withImplied(in))
 	g.index()
@@ -126,6 +127,8 @@ type gathering struct {
 	orphans []Fault
 	// ignored maps kind/name of an ignored object to its place in orphans.
 	ignored map[string]int
+	// nameless has, for each label of a pod template, the first workload with it that cannot be an application.
+	nameless map[[2]string]nameless
 }
 
 // claims notes the Services that may be applications of their own: one that
@@ -180,10 +183,10 @@ func (g *gathering) workloads(workloads []Workload) {
 		declared, problems := w.declaration()
 		object, name := id(w.Kind, w.Name), cmp.Or(declared.Application, w.Name)
 		takesPart := !declared.Empty() || len(declared.Data)+len(declared.Secrets) > 0
-		if strings.Contains(name, ".") {
+		if reason, why := unnamable(name); reason != "" {
+			g.noteNameless(w, reason, why)
 			if takesPart {
-				g.ignore(name, object, ReasonDot, w.Created, "the name of an application must not contain a dot; set "+
-					KeyApplication+" on its pod template")
+				g.ignore(name, object, reason, w.Created, why)
 			}
 			continue
 		}
@@ -364,7 +367,8 @@ func (g *gathering) applicationOf(s Service) *Application {
 		return g.byName[selected[0]]
 	case declared.Empty():
 	case len(selected) == 0:
-		g.ignore(s.Name, object, ReasonNoPods, s.Created, "its selector matches no workload or pod")
+		reason, why := g.unselected(s.Selector)
+		g.ignore(s.Name, object, reason, s.Created, why)
 	default:
 		g.ignore(s.Name, object, ReasonAmbiguous, s.Created,
 			fmt.Sprintf("it selects %s; narrow its selector, or set %s to one name on each", listed(selected), KeyApplication))

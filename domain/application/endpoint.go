@@ -69,6 +69,10 @@ func parseEndpoints(key string, role Role, text string) ([]Endpoint, []Problem) 
 		}
 		if problem != nil {
 			problem.Key, problem.Entry = key, entry
+			problem.Cure = rewritten(entry, problem.Cure, func(near string) bool {
+				_, wrong := parseEndpoint(role, near)
+				return wrong == nil
+			})
 			problems = append(problems, *problem)
 			continue
 		}

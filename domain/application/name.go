@@ -71,6 +71,14 @@ func checkSecret(name string) (reason, cure string) {
 
 // suggestName turns what was written into the nearest name that is allowed.
 func suggestName(name, also string) string {
+	near := nearName(name, also)
+	if near == "" || !endpointName.MatchString(near) {
+		return "choose a name such as db"
+	}
+	return "write " + near
+}
+
+func nearName(name, also string) string {
 	mapped := strings.Map(func(r rune) rune {
 		switch {
 		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', strings.ContainsRune(also, r):
@@ -79,9 +87,5 @@ func suggestName(name, also string) string {
 			return '-'
 		}
 	}, strings.ToLower(name))
-	mapped = strings.Trim(mapped, "-_")
-	if mapped == "" || !endpointName.MatchString(mapped) {
-		return "choose a name such as db"
-	}
-	return "write " + mapped
+	return strings.Trim(mapped, "-_")
 }

@@ -50,6 +50,10 @@ func ParseRelations(text string) ([]Reference, []Problem) {
 		}
 		if problem != nil {
 			problem.Key, problem.Entry = KeyRelations, entry
+			problem.Cure = rewritten(entry, problem.Cure, func(near string) bool {
+				_, wrong := parseReference(near)
+				return wrong == nil
+			})
 			problems = append(problems, *problem)
 			continue
 		}

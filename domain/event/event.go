@@ -137,6 +137,8 @@ func wrongApplications() []Event {
 			"Do what the message shows."},
 		{"LimitReached", false, []string{Workload, Pod}, "An endpoint has as many relations as it allows.",
 			"Raise the limit (!N), or end another relation."},
+		{"LongName", false, []string{Workload, Pod}, "A workload whose name has more than 63 characters is ignored: no Relation has room for it.",
+			"Set tengu.io/application to a shorter name."},
 		{"MayNotRead", false, []string{Workload}, "Orcon may not read the Secret that is to be granted.",
 			"Give the relations controller permission to read it, as the message shows."},
 		{"NameTaken", false, []string{Workload, Pod}, "Another workload or Service has the application's name.",

@@ -351,14 +351,14 @@ func (b *builder) hearing() []env {
 	return vars
 }
 
-// address is where the agent finds the controller. A pod on the host network
-// has its node's names, which do not include the cluster's, so it gets the
-// cluster IP.
+// address is where the agent finds the controller. A pod that does not ask the
+// cluster's DNS, as on the host network, does not know the name of a Service, so
+// it gets the cluster IP.
 func (b *builder) address(name string) string {
 	switch {
 	case b.settings.Config.ControllerAddress != "":
 		return b.settings.Config.ControllerAddress
-	case b.pod.Spec.HostNetwork && b.settings.ControllerIP != "":
+	case !b.pod.Spec.clusterNames() && b.settings.ControllerIP != "":
 		return withPort(b.settings.ControllerIP)
 	default:
 		return withPort(name)

@@ -18,7 +18,7 @@ type Settings struct {
 	// Trust is the PEM bundle by which agents know the controller; may be empty.
 	Trust string
 	// ControllerIP is the cluster IP of the controller's Service, for pods that
-	// use their node's names; may be empty.
+	// do not use the cluster's DNS; may be empty.
 	ControllerIP string
 	// Unsupported says why nothing can be injected in this cluster; empty if
 	// it can (SAFETY.md D13).

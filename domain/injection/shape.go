@@ -48,10 +48,16 @@ type Spec struct {
 	ImagePullSecrets      []Named           `json:"imagePullSecrets"`
 	NodeSelector          map[string]string `json:"nodeSelector"`
 	HostNetwork           bool              `json:"hostNetwork"`
+	DNSPolicy             string            `json:"dnsPolicy"`
 	ShareProcessNamespace bool              `json:"shareProcessNamespace"`
 	OS                    *Named            `json:"os"`
 	SecurityContext       SecurityContext   `json:"securityContext"`
 	Resources             *ContainerLimits  `json:"resources"`
+}
+
+// clusterNames reports whether the pod's containers know the names of the cluster's Services.
+func (s *Spec) clusterNames() bool {
+	return !s.HostNetwork && s.DNSPolicy != "Default" && s.DNSPolicy != "None"
 }
 
 // Named is an item that matters only by its name.

@@ -73,6 +73,8 @@ func readSpec(c *scan.Cursor, s *injection.Spec) {
 			s.NodeSelector = c.Texts()
 		case "hostNetwork":
 			s.HostNetwork = c.Bool()
+		case "dnsPolicy":
+			s.DNSPolicy = c.Text()
 		case "shareProcessNamespace":
 			s.ShareProcessNamespace = c.Bool()
 		case "os":

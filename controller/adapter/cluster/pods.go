@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kube "gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
@@ -14,7 +15,7 @@ import (
 // PodTroubles returns what keeps pods of a namespace from running, of all namespaces for ""; nothing for an
 // account that may not list them. Conditions explain the containers that Orcon added.
 func PodTroubles(ctx context.Context, c client.Reader, namespace string) map[client.ObjectKey]string {
-	troubles := map[client.ObjectKey]string{}
+	troubles, unbegun := map[client.ObjectKey]string{}, map[types.UID]client.ObjectKey{}
 	for next := ""; ; {
 		var page unstructured.UnstructuredList
 		page.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("PodList"))
@@ -22,9 +23,10 @@ func PodTroubles(ctx context.Context, c client.Reader, namespace string) map[cli
 			return nil // what is shown is all that the account may see
 		}
 		for i := range page.Items {
-			addTrouble(troubles, page.Items[i].Object)
+			addTrouble(troubles, unbegun, page.Items[i].Object)
 		}
 		if next = page.GetContinue(); next == "" {
+			addUnbegun(ctx, c, namespace, unbegun, troubles)
 			return troubles
 		}
 	}
@@ -33,12 +35,16 @@ func PodTroubles(ctx context.Context, c client.Reader, namespace string) map[cli
 // podsAtOnce is how many pods are read at a time.
 const podsAtOnce = 500
 
-func addTrouble(troubles map[client.ObjectKey]string, object map[string]any) {
+func addTrouble(troubles map[client.ObjectKey]string, unbegun map[types.UID]client.ObjectKey, object map[string]any) {
 	var p corev1.Pod
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object, &p); err != nil || p.DeletionTimestamp != nil {
 		return
 	}
-	if why, log := trouble(&p); why != "" && why != kube.AgentTrouble(&p) {
+	why, log := trouble(&p)
+	switch {
+	case why == "" && !begun(&p):
+		unbegun[p.UID] = client.ObjectKeyFromObject(&p)
+	case why != "" && why != kube.AgentTrouble(&p):
 		troubles[client.ObjectKeyFromObject(&p)] = log.After(why)
 	}
 }

@@ -280,8 +280,10 @@ func eventsOf(ctx context.Context, c client.Reader, namespace string, about clie
 func newest(events []corev1.Event) string {
 	earlier := func(a, b corev1.Event) int { return a.LastTimestamp.Compare(b.LastTimestamp.Time) }
 	last := slices.MaxFunc(append(events, corev1.Event{}), earlier)
-	return strings.Join(strings.Fields(last.Message), " ")
+	return oneLine(last.Message)
 }
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 func later(a, b time.Time) time.Time {
 	if a.After(b) {

@@ -1,6 +1,7 @@
 package installation
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,6 +62,8 @@ type checker struct {
 	// command returns the command by which a namespace lets the bundle controller act as its accounts.
 	command  func(namespace, controller string) string
 	findings []Finding
+	// half is the cure where the webhook runs, and other objects of the installation are gone; empty where it does not run.
+	half string
 }
 
 // Check returns whether Orcon can serve a cluster, and whether what is installed of it works
@@ -225,6 +228,11 @@ func (c *checker) deployments(ctx context.Context) error {
 			c.add(fmt.Sprintf("Deployment %s/%s", d.Namespace, d.Name), deploymentTrouble(&d))
 		}
 	}
+	for i := range list.Items {
+		if d := &list.Items[i]; d.Labels["app.kubernetes.io/name"] == "relations-mutating-webhook" {
+			c.half = halfInstalled(d)
+		}
+	}
 	for _, d := range list.Items {
 		if whole && d.Labels["app.kubernetes.io/name"] == "relations-controller" {
 			c.relationsAPI(ctx, d.Namespace)
@@ -259,7 +267,7 @@ func (c *checker) webhooks(ctx context.Context) error {
 		return err
 	}
 	if len(list.Items) == 0 {
-		c.add("MutatingWebhookConfigurations of Orcon", notInstalled)
+		c.add("MutatingWebhookConfigurations of Orcon", cmp.Or(c.half, notInstalled))
 	}
 	for _, configuration := range list.Items {
 		wrong := ""
