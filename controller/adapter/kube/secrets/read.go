@@ -213,8 +213,9 @@ func (c *Secrets) granted(ctx context.Context, namespace string, a secret.Access
 
 // Secrets returns the secrets that a unit may manage, in order of ID.
 func (c *Secrets) Secrets(ctx context.Context, namespace, application string, unit int, podUID string) ([]secret.Secret, error) {
-	var app v1alpha1.RelatedApplication
-	if err := c.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: application}, &app); err != nil {
+	app := object.Named(&v1alpha1.RelatedApplication{}, namespace, application)
+	sight, err := c.Leases.Read(ctx, c.Reader, app, c.Now)
+	if err != nil {
 		return nil, fmt.Errorf("cannot read application %s: %w", application, err)
 	}
 	if err := c.Deliveries.Deliver(ctx, namespace, []string{application}); err != nil {
@@ -224,7 +225,7 @@ func (c *Secrets) Secrets(ctx context.Context, namespace, application string, un
 	if err != nil {
 		return nil, err
 	}
-	by := secret.Unit{Application: application, Number: strconv.Itoa(unit), Leads: convert.ToLeader(&app).Left(podUID, c.Now()) > 0}
+	by := secret.Unit{Application: application, Number: strconv.Itoa(unit), Leads: sight.Leads(podUID, c.Now())}
 	all = slices.DeleteFunc(all, func(s secret.Secret) bool { return s.Ended() || s.MayManage(by) != nil })
 	slices.SortFunc(all, func(a, b secret.Secret) int { return cmp.Compare(a.ID, b.ID) })
 	return all, nil
