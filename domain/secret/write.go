@@ -79,6 +79,19 @@ func Apply(s Secret, w Write, u Unit, now time.Time) (Secret, error) {
 	return after.Settle(), nil
 }
 
+// Deliver returns the secret after a write that Apply has admitted before. What it refers to may have ended since: a
+// revision that has gone is removed, and one whose time has passed has ended.
+func Deliver(s Secret, w Write, u Unit, now time.Time) (Secret, error) {
+	has := func(r Revision) bool { return r.Number == w.Revision }
+	if w.Kind == Remove && w.Revision > 0 && !s.Ended() && !slices.ContainsFunc(s.Revisions, has) {
+		return s, nil
+	}
+	if !w.Expires.IsZero() && !w.Expires.After(now) {
+		now = w.Expires.Add(-1)
+	}
+	return Apply(s, w, u, now)
+}
+
 // The longest texts that a secret keeps, in bytes.
 const (
 	maxLabel       = 253
