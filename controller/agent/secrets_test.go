@@ -196,3 +196,23 @@ func TestSecretThatALivingRelationRefersTo(t *testing.T) {
 		})
 	}
 }
+
+// A handler that learnt of the leadership in one term does not write in a later one: others have led in between, and it has
+// not seen what they wrote (SAFETY.md P1).
+func TestHandlerWritesInTheTermThatItLearntOf(t *testing.T) {
+	s := newStage(t)
+	turn := s.next()
+	lead := func(response *wire.LeadResponse) string {
+		s.controller.leader = response
+		require.NoError(t, s.agent.speech.lead(t.Context(), false)) // as Run does
+		return strings.TrimSpace(string(s.types(turn, "is-leader").Stdout))
+	}
+	require.Equal(t, "False", lead(&wire.LeadResponse{}))
+	require.Equal(t, "True", lead(&wire.LeadResponse{Leads: true, LeftMs: 60_000, Term: 4}))
+	require.Zero(t, s.types(turn, "secret-add", "password=hunter2").ExitCode)
+	require.Equal(t, "False", lead(&wire.LeadResponse{Term: 5}))
+	require.Equal(t, "True", lead(&wire.LeadResponse{Leads: true, LeftMs: 60_000, Term: 6}))
+	s.done(turn, "")
+	require.Len(t, s.controller.commits, 1)
+	assert.EqualValues(t, 4, s.controller.commits[0].GetTerm())
+}
