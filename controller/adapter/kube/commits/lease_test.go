@@ -10,9 +10,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/kubetest"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/transaction"
 )
@@ -21,8 +23,9 @@ const day = 24 * time.Hour
 
 // replicas are controllers of one cluster whose clocks differ. Pod pod-1 leads db in term 3 at first.
 type replicas struct {
-	ctx context.Context
-	all []*Commits
+	ctx    context.Context
+	server *kubetest.Strict
+	all    []*Commits
 	// now is the true time.
 	now time.Time
 	// step counts what is written.
@@ -32,7 +35,7 @@ type replicas struct {
 // replicasOf returns replicas whose clocks are so far ahead of the true time.
 func replicasOf(ctx context.Context, ahead ...time.Duration) *replicas {
 	server, _ := shop()
-	r := &replicas{ctx: ctx, now: kubetest.Epoch()}
+	r := &replicas{ctx: ctx, server: server, now: kubetest.Epoch()}
 	for _, by := range ahead {
 		r.all = append(r.all, &Commits{Reader: server, Writer: server, Now: func() time.Time { return r.now.Add(by) }, Leases: &object.Leases{}})
 	}
@@ -140,6 +143,25 @@ func TestLastWriteOfALeader(t *testing.T) {
 		_, leads := r.lead(rt, 0, 2, false)
 		require.True(rt, leads)
 	})
+}
+
+// A lease of a store that went back, as after a restore, runs out too (TRUST.md T6).
+func TestLeaseOfARestoredStore(t *testing.T) {
+	r := replicasOf(t.Context(), 0)
+	before := object.Named(&v1alpha1.RelatedApplication{}, "shop", "db")
+	require.NoError(t, r.server.Get(t.Context(), client.ObjectKeyFromObject(before), before))
+	for range 3 {
+		r.now = r.now.Add(20 * time.Second)
+		r.lead(t, 0, 1, false)
+	}
+	r.server.Kept.Put(before)
+	for range 13 {
+		_, leads := r.lead(t, 0, 2, false)
+		require.False(t, leads)
+		r.now = r.now.Add(5 * time.Second)
+	}
+	_, leads := r.lead(t, 0, 2, false)
+	require.True(t, leads)
 }
 
 // drawClocks draws how far the clocks of three replicas are ahead: never so that two write one time at two times.

@@ -58,14 +58,14 @@ func (l *Leases) Wrote(app *v1alpha1.RelatedApplication, began, done time.Time) 
 	}
 }
 
-// note notes the lease in an object. Of an object that is older than a noted one nothing is known.
+// note notes the lease in an object. Of one that is older than what was noted, nothing is known.
 func (l *Leases) note(app *v1alpha1.RelatedApplication, now time.Time, seen func(leadership.Sight) leadership.Sight) leadership.Sight {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	key, revision := client.ObjectKeyFromObject(app), Revision(app)
 	before, known := l.seen[key]
 	if revision < before.revision {
-		return seen(leadership.Sight{})
+		before = glimpse{}
 	}
 	if !known && len(l.seen) >= max(l.most, fewLeases) {
 		maps.DeleteFunc(l.seen, func(_ client.ObjectKey, g glimpse) bool { return now.Sub(g.at) > idle })
