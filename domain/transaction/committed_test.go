@@ -19,6 +19,12 @@ func TestCommittedIsDelivered(t *testing.T) {
 		w.ID = id
 		return w
 	}
+	refresh := func(s *store) {
+		k := s.secrets[other].content
+		k.Revisions, k.Readers = k.Revisions[1:], nil
+		s.revision++
+		s.secrets[other] = object[StoredSecret]{s.revision, k}
+	}
 	tests := map[string]struct {
 		why    string
 		writes []secret.Write
@@ -49,13 +55,28 @@ func TestCommittedIsDelivered(t *testing.T) {
 				set(other, secret.Write{Kind: secret.Remove, Revision: 1}),
 				set(other, secret.Write{Kind: secret.Set, Label: "after"}),
 			},
-			meanwhile: func(s *store) {
-				k := s.secrets[other].content
-				k.Revisions, k.Readers = k.Revisions[1:], nil
-				s.revision++
-				s.secrets[other] = object[StoredSecret]{s.revision, k}
+			meanwhile: refresh,
+			label:     "new",
+		},
+		"AllRevisionsWent": {
+			why: "its last reader has come to the one that is removed",
+			writes: []secret.Write{
+				set(first, secret.Write{Kind: secret.Set, Label: "new"}),
+				set(other, secret.Write{Kind: secret.Remove, Revision: 2}),
+				set(other, secret.Write{Kind: secret.Grant, Access: secret.Access{Relation: "one", Application: "web"}}),
 			},
-			label: "new",
+			meanwhile: refresh,
+			label:     "new",
+		},
+		"EndedByAnother": {
+			why: "the process that was killed has removed it as part of the same transaction",
+			writes: []secret.Write{
+				set(first, secret.Write{Kind: secret.Set, Label: "new"}),
+				set(other, secret.Write{Kind: secret.Remove, Revision: 1}),
+				set(other, secret.Write{Kind: secret.Remove, Revision: 2}),
+			},
+			meanwhile: func(s *store) { delete(s.secrets, other) },
+			label:     "new",
 		},
 	}
 	for name, tc := range tests {
