@@ -34,8 +34,8 @@ func newOrders() *orders {
 			Access:    []secret.Access{{Relation: "one", Application: "web"}},
 			Readers:   []secret.Reader{{Application: "web", Unit: "0", Revision: 1}},
 		}
-		o.store.revision++
-		o.secrets[id] = object[StoredSecret]{o.store.revision, StoredSecret{There: true, Secret: o.want[id]}}
+		o.revision++
+		o.secrets[id] = object[StoredSecret]{o.revision, StoredSecret{There: true, Secret: o.want[id]}}
 	}
 	return o
 }
@@ -82,9 +82,9 @@ func (o *orders) read(t *rapid.T) {
 	k := o.secrets[id].content
 	_, after, err := k.Read(reader, secret.Query{Refresh: true}, secret.Standing{Now: now(), Alive: []string{"one", "two"}})
 	if err == nil {
-		o.store.revision++
+		o.revision++
 		k.Secret = after
-		o.secrets[id] = object[StoredSecret]{o.store.revision, k}
+		o.secrets[id] = object[StoredSecret]{o.revision, k}
 	}
 }
 

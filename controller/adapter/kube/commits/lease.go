@@ -32,7 +32,8 @@ func (e elections) lead(ctx context.Context, of client.ObjectKey, unit int, podU
 		if err != nil {
 			return err
 		}
-		now, changed := e.now(), false
+		var changed bool
+		now := e.now()
 		if leader, changed = sight.After(int(app.State.LastTerm)).Claim(unit, podUID, now); resign {
 			leader, changed = sight.Resign(podUID, now)
 		}
@@ -74,7 +75,8 @@ func (e elections) leadsNow(ctx context.Context, by status.Reporter) (leads bool
 			leads = false
 			return client.IgnoreNotFound(err)
 		}
-		now, doubt := e.now(), false
+		var doubt bool
+		now := e.now()
 		if leads, doubt = sight.MayWrite(by.PodUID, by.Term, now); !doubt {
 			return nil
 		}
