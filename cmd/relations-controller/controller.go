@@ -87,7 +87,7 @@ func newController(ctx context.Context, cfg *rest.Config, s settings) (*controll
 	interfaces.Writer = m.GetClient()
 	c := &controller{settings: s, cfg: cfg, manager: m, clientset: clientset, interfaces: interfaces, watches: watches, kept: kept}
 	c.contents = secrets.Contents{ // read from the API server itself
-		Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: time.Now, Turns: &object.Turns{}, Leases: &object.Leases{},
+		Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: time.Now, Turns: &object.Turns{},
 	}
 	if err := object.Index(ctx, m.GetFieldIndexer()); err != nil {
 		return nil, err
@@ -164,13 +164,14 @@ func (c *controller) rotation(namespaces certificate.Namespaces) certificate.Rot
 
 func (c *controller) addServers(ctx context.Context) error {
 	live := certificate.NewLiveTrust(c.clientset, c.namespace)
+	leases := &object.Leases{}
 	bags := &commits.Commits{
 		Reader: c.contents.Reader, Writer: c.contents.Writer, Now: time.Now, Turns: c.contents.Turns,
-		Interfaces: c.interfaces, Contents: &c.contents, Succeeded: commits.NewSucceeded(), Leases: c.contents.Leases,
+		Interfaces: c.interfaces, Contents: &c.contents, Succeeded: commits.NewSucceeded(), Leases: leases,
 	}
 	statuses := &commits.Statuses{
 		Reader: c.contents.Reader, Writer: c.contents.Writer, Now: time.Now, Turns: c.contents.Turns,
-		Events: c.manager.GetEventRecorder(service), Leases: c.contents.Leases,
+		Events: c.manager.GetEventRecorder(service), Leases: leases,
 	}
 	api := &serve.Server{
 		Identities: identity.NewReviewer(c.manager.GetCache(), c.manager.GetClient(), c.clientset.Discovery().RESTClient()),

@@ -253,7 +253,7 @@ func (w *controllerWorld) controllerOf(writes int64, counted string) *controller
 	interfaces, err := interfaces.New(m.GetCache())
 	require.NoError(w.t, err)
 	interfaces.Writer = m.GetClient()
-	contents := secrets.Contents{Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: time.Now, Turns: &object.Turns{}, Leases: &object.Leases{}}
+	contents := secrets.Contents{Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: time.Now, Turns: &object.Turns{}}
 	require.NoError(w.t, (&secrets.Vault{Contents: contents, Cached: m.GetCache()}).Follow(ctx, m.GetCache()))
 	world := &settle.Settler{Reader: kept.Reader(m.GetCache()), Live: m.GetAPIReader(), Writer: m.GetClient(), Events: m.GetEventRecorder("relations-controller"), Now: w.now, Interfaces: interfaces, Account: "default:relations-controller", LookEvery: time.Second}
 	world.Outboxes = &commits.Commits{
@@ -266,8 +266,8 @@ func (w *controllerWorld) controllerOf(writes int64, counted string) *controller
 	require.NoError(w.t, (&schema.Reconciler{World: interfaces}).Setup(m))
 	clients, err := kubernetes.NewForConfig(cfg)
 	require.NoError(w.t, err)
-	store := &commits.Commits{Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: time.Now, Turns: contents.Turns, Leases: contents.Leases, Interfaces: interfaces, Contents: &contents}
-	statuses := &commits.Statuses{Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: time.Now, Turns: contents.Turns, Leases: contents.Leases, Events: m.GetEventRecorder("relations-controller")}
+	store := &commits.Commits{Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: time.Now, Turns: contents.Turns, Leases: &object.Leases{}, Interfaces: interfaces, Contents: &contents}
+	statuses := &commits.Statuses{Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: time.Now, Turns: contents.Turns, Leases: store.Leases, Events: m.GetEventRecorder("relations-controller")}
 	api := &serve.Server{
 		Identities: identity.NewReviewer(m.GetCache(), m.GetClient(), clients.Discovery().RESTClient()), Now: time.Now,
 		Store: store, Statuses: statuses,

@@ -28,14 +28,14 @@ func (e elections) lead(ctx context.Context, of client.ObjectKey, unit int, podU
 	var leader leadership.Leader
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		app := object.Named(&v1alpha1.RelatedApplication{}, of.Namespace, of.Name)
-		sight, err := e.leases.Read(ctx, e.reader, app, e.now)
+		lease, err := e.leases.Read(ctx, e.reader, app, e.now)
 		if err != nil {
 			return err
 		}
 		var changed bool
 		now := e.now()
-		if leader, changed = sight.After(int(app.State.LastTerm)).Claim(unit, podUID, now); resign {
-			leader, changed = sight.Resign(podUID, now)
+		if leader, changed = lease.After(int(app.State.LastTerm)).Claim(unit, podUID, now); resign {
+			leader, changed = lease.Resign(podUID, now)
 		}
 		if !changed {
 			return nil
@@ -70,17 +70,17 @@ func (e elections) write(ctx context.Context, app *v1alpha1.RelatedApplication, 
 func (e elections) leadsNow(ctx context.Context, by status.Reporter) (leads bool, app *v1alpha1.RelatedApplication, err error) {
 	err = retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		app = object.Named(&v1alpha1.RelatedApplication{}, by.Namespace, by.Application)
-		sight, err := e.leases.Read(ctx, e.reader, app, e.now)
+		lease, err := e.leases.Read(ctx, e.reader, app, e.now)
 		if err != nil {
 			leads = false
 			return client.IgnoreNotFound(err)
 		}
 		var doubt bool
 		now := e.now()
-		if leads, doubt = sight.MayWrite(by.PodUID, by.Term, now); !doubt {
+		if leads, doubt = lease.MayWrite(by.PodUID, by.Term, now); !doubt {
 			return nil
 		}
-		leader, _ := sight.Claim(convert.ToLeader(app).Unit, by.PodUID, now)
+		leader, _ := lease.Claim(convert.ToLeader(app).Unit, by.PodUID, now)
 		leads = true
 		return e.write(ctx, app, leader, now)
 	})

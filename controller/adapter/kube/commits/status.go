@@ -87,9 +87,9 @@ func (c *Statuses) SetStatus(ctx context.Context, by status.Reporter, ofApplicat
 	if !ofApplication {
 		return c.changeReport(ctx, by, func(_ v1alpha1.Unit, r *v1alpha1.Report) bool { return set(&r.Workload) })
 	}
-	return c.changeApplication(ctx, by, func(a *v1alpha1.RelatedApplication, sight leadership.Sight) (bool, error) {
+	return c.changeApplication(ctx, by, func(a *v1alpha1.RelatedApplication, lease leadership.Observation) (bool, error) {
 		// Whether its lease was renewed in time may be in doubt: leader and status are in one object.
-		if may, doubt := sight.MayWrite(by.PodUID, by.Term, c.Now()); !may && !doubt {
+		if may, doubt := lease.MayWrite(by.PodUID, by.Term, c.Now()); !may && !doubt {
 			return false, transaction.ErrDeposed
 		}
 		return set(&a.Status.Workload), nil
@@ -134,11 +134,11 @@ func (c *Statuses) SetSide(ctx context.Context, by status.Reporter, side relatio
 // Status returns the state of an application to one of its units. With ofApplication set, the unit must lead.
 func (c *Statuses) Status(ctx context.Context, by status.Reporter, ofApplication bool) (relation.ApplicationState, error) {
 	app := object.Named(&v1alpha1.RelatedApplication{}, by.Namespace, by.Application)
-	sight, err := c.Leases.Read(ctx, c.Reader, app, c.Now)
+	lease, err := c.Leases.Read(ctx, c.Reader, app, c.Now)
 	if err != nil {
 		return relation.ApplicationState{}, fmt.Errorf("cannot read application %s: %w", by.Application, err)
 	}
-	if ofApplication && !sight.Leads(by.PodUID, c.Now()) {
+	if ofApplication && !lease.Leads(by.PodUID, c.Now()) {
 		return relation.ApplicationState{}, transaction.ErrDeposed
 	}
 	record, err := convert.ToRecord(app)
@@ -149,7 +149,7 @@ func (c *Statuses) Status(ctx context.Context, by status.Reporter, ofApplication
 func (c *Statuses) changeReport(
 	ctx context.Context, by status.Reporter, change func(v1alpha1.Unit, *v1alpha1.Report) (differs bool),
 ) error {
-	return c.changeApplication(ctx, by, func(a *v1alpha1.RelatedApplication, _ leadership.Sight) (bool, error) {
+	return c.changeApplication(ctx, by, func(a *v1alpha1.RelatedApplication, _ leadership.Observation) (bool, error) {
 		unit, lives := object.UnitOfPod(a, by.PodUID)
 		if !lives {
 			return false, status.ErrGone
@@ -161,14 +161,14 @@ func (c *Statuses) changeReport(
 // changeApplication changes the application of a pod, and writes it if change reports a difference. All units
 // of an application may write it at once.
 func (c *Statuses) changeApplication(ctx context.Context, by status.Reporter,
-	change func(*v1alpha1.RelatedApplication, leadership.Sight) (differs bool, err error)) error {
+	change func(*v1alpha1.RelatedApplication, leadership.Observation) (differs bool, err error)) error {
 	err := c.Turns.Write(ctx, by.Namespace+"/"+by.Application, func() error {
 		app := object.Named(&v1alpha1.RelatedApplication{}, by.Namespace, by.Application)
-		sight, err := c.Leases.Read(ctx, c.Reader, app, c.Now)
+		lease, err := c.Leases.Read(ctx, c.Reader, app, c.Now)
 		if err != nil {
 			return err
 		}
-		differs, err := change(app, sight)
+		differs, err := change(app, lease)
 		if err != nil || !differs {
 			return err
 		}

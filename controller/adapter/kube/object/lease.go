@@ -24,7 +24,7 @@ type Leases struct {
 
 // glimpse is the lease of an application at a revision of its object.
 type glimpse struct {
-	leadership.Sight
+	leadership.Observation
 
 	revision uint64
 	at       time.Time
@@ -39,27 +39,29 @@ const (
 
 // Read reads an application, and returns its lease as seen then.
 func (l *Leases) Read(ctx context.Context, reader client.Reader, app *v1alpha1.RelatedApplication, now func() time.Time) (
-	leadership.Sight, error) {
+	leadership.Observation, error) {
 	requested := now()
 	if err := reader.Get(ctx, client.ObjectKeyFromObject(app), app); err != nil {
-		return leadership.Sight{}, err
+		return leadership.Observation{}, err
 	}
 	stored := convert.ToLeader(app)
 	if l == nil {
 		return leadership.Written(stored), nil
 	}
-	return l.note(app, now(), func(s leadership.Sight) leadership.Sight { return s.Seen(stored, requested, now()) }), nil
+	return l.note(app, now(), func(o leadership.Observation) leadership.Observation { return o.Seen(stored, requested, now()) }), nil
 }
 
 // Wrote notes the lease of an application that was written; began is when that began.
 func (l *Leases) Wrote(app *v1alpha1.RelatedApplication, began, done time.Time) {
 	if l != nil {
-		l.note(app, done, func(s leadership.Sight) leadership.Sight { return s.Wrote(convert.ToLeader(app), began, done) })
+		l.note(app, done, func(o leadership.Observation) leadership.Observation {
+			return o.Wrote(convert.ToLeader(app), began, done)
+		})
 	}
 }
 
 // note notes the lease in an object. Of one that is older than what was noted, nothing is known.
-func (l *Leases) note(app *v1alpha1.RelatedApplication, now time.Time, seen func(leadership.Sight) leadership.Sight) leadership.Sight {
+func (l *Leases) note(app *v1alpha1.RelatedApplication, now time.Time, seen func(leadership.Observation) leadership.Observation) leadership.Observation {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	key, revision := client.ObjectKeyFromObject(app), Revision(app)
@@ -74,7 +76,7 @@ func (l *Leases) note(app *v1alpha1.RelatedApplication, now time.Time, seen func
 	if l.seen == nil {
 		l.seen = map[client.ObjectKey]glimpse{}
 	}
-	after := glimpse{Sight: seen(before.Sight), revision: revision, at: now}
+	after := glimpse{Observation: seen(before.Observation), revision: revision, at: now}
 	l.seen[key] = after
-	return after.Sight
+	return after.Observation
 }

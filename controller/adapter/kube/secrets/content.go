@@ -51,8 +51,6 @@ type Contents struct {
 	Now    func() time.Time
 	// Turns are shared by all that write here; may be nil.
 	Turns *object.Turns
-	// Leases are shared by all that ask here who leads; may be nil.
-	Leases *object.Leases
 }
 
 // Store stores content in a new place, which is out of reach until a RelatedSecret names it, and marked until
