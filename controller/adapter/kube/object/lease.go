@@ -61,7 +61,8 @@ func (l *Leases) Wrote(app *v1alpha1.RelatedApplication, began, done time.Time) 
 }
 
 // note notes the lease in an object. Of one that is older than what was noted, nothing is known.
-func (l *Leases) note(app *v1alpha1.RelatedApplication, now time.Time, seen func(leadership.Observation) leadership.Observation) leadership.Observation {
+func (l *Leases) note(app *v1alpha1.RelatedApplication, now time.Time, seen func(leadership.Observation) leadership.Observation) (
+	noted leadership.Observation) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	key, revision := client.ObjectKeyFromObject(app), Revision(app)
