@@ -164,13 +164,14 @@ func (c *controller) rotation(namespaces certificate.Namespaces) certificate.Rot
 
 func (c *controller) addServers(ctx context.Context) error {
 	live := certificate.NewLiveTrust(c.clientset, c.namespace)
+	leases := &object.Leases{}
 	bags := &commits.Commits{
 		Reader: c.contents.Reader, Writer: c.contents.Writer, Now: time.Now, Turns: c.contents.Turns,
-		Interfaces: c.interfaces, Contents: &c.contents, Succeeded: commits.NewSucceeded(),
+		Interfaces: c.interfaces, Contents: &c.contents, Succeeded: commits.NewSucceeded(), Leases: leases,
 	}
 	statuses := &commits.Statuses{
 		Reader: c.contents.Reader, Writer: c.contents.Writer, Now: time.Now, Turns: c.contents.Turns,
-		Events: c.manager.GetEventRecorder(service),
+		Events: c.manager.GetEventRecorder(service), Leases: leases,
 	}
 	api := &serve.Server{
 		Identities: identity.NewReviewer(c.manager.GetCache(), c.manager.GetClient(), c.clientset.Discovery().RESTClient()),

@@ -276,7 +276,8 @@ func (h *Handlers) Done(ctx context.Context, done Done) error {
 		h.fail(t, status.LastWords(failure, slices.Concat(t.secrets.values(), h.speech.concealed())...), t.answers.failure() == "")
 		return nil
 	}
-	err = patiently(ctx, h.wait, func() error { return h.speech.Commit(ctx, t.String(), t.Transaction, t.secrets.stored()) })
+	writes := t.secrets.stored(t.Transaction.Commit())
+	err = patiently(ctx, h.wait, func() error { return h.speech.Commit(ctx, t.String(), t.Transaction, writes) })
 	if err == nil {
 		err = patiently(ctx, h.wait, func() error { return t.secrets.keep(ctx, h.speech) })
 	}

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/agent"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
@@ -42,15 +43,18 @@ type refreshed struct {
 	revision  int
 }
 
-// stored returns the writes to store: all but those of secrets that the transaction adds, and grants only to relations that
-// have ended. Those have no reader, and no bag refers to them by which a later handler could remove them.
-func (s *secrets) stored() []secret.Draft {
+// stored returns the writes to store with changes: all but those of secrets that the transaction adds, and grants only to
+// relations that have ended. Those have no reader, and no bag refers to them by which a later handler could remove them.
+func (s *secrets) stored(changes []conversation.Change) []secret.Draft {
 	needless := map[string]bool{}
 	for _, id := range s.dropped {
 		is := func(kind secret.Kind) bool {
 			return slices.ContainsFunc(s.writes, func(w secret.Draft) bool { return w.ID == id && w.Kind == kind })
 		}
-		needless[id] = is(secret.Add) && !is(secret.Grant)
+		refers := func(c conversation.Change) bool {
+			return slices.ContainsFunc(slices.Collect(maps.Values(c.Set())), func(value string) bool { return strings.Contains(value, id) })
+		}
+		needless[id] = is(secret.Add) && !is(secret.Grant) && !slices.ContainsFunc(changes, refers)
 	}
 	return slices.DeleteFunc(slices.Clone(s.writes), func(w secret.Draft) bool { return needless[w.ID] })
 }

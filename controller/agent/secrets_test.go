@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -162,4 +163,56 @@ func TestSecretIDs(t *testing.T) {
 		assert.False(t, seen[id])
 		seen[id] = true
 	}
+}
+
+// A secret that a bag of a living relation refers to is stored, also where it was granted for one that has ended alone: a
+// handler may keep the ID with its peers, and grant it for other relations later (RELATIONS.md E11, P5).
+func TestSecretThatALivingRelationRefersTo(t *testing.T) {
+	for name, value := range map[string]string{"ID": "%s", "URI": "secret:%s", "Among": `{"uri": "secret:%s", "user": "a"}`} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			s.controller.leader = &wire.LeadResponse{Leads: true, LeftMs: 60_000, Term: 2}
+			turn := s.next()
+			for turn.Env[tool.RelationID] == "" { // elected
+				s.done(turn, "")
+				turn = s.next()
+			}
+			s.done(turn, "") // the relation is known
+			ended := heardAt(2)
+			ended.Relations[0].Ended = true
+			ended.Relations = append(ended.Relations, &wire.Relation{Id: 8, Uid: "p", Endpoint: "ring", Role: "peer", RemoteApplication: "web", RemoteNamespace: "shop"})
+			ended.Own = append(ended.Own, &wire.Own{Relation: "p", Bag: &wire.Databag{}, Application: &wire.Databag{}})
+			hear(s.agent, ended)
+			for turn = s.next(); !strings.HasPrefix(turn.Hook, "store-relation-"); turn = s.next() {
+				s.done(turn, "") // the peers are known
+			}
+			id := strings.TrimSpace(string(s.types(turn, "secret-add", "password=hunter2").Stdout))
+			require.Zero(t, s.types(turn, "secret-grant", id, "-r", turn.Env[tool.RelationID]).ExitCode)
+			require.Zero(t, s.types(turn, "relation-set", "-r", "ring:8", "--app", "password="+fmt.Sprintf(value, strings.TrimPrefix(id, "secret:"))).ExitCode)
+			s.done(turn, "")
+			require.Len(t, s.controller.commits, 1)
+			assert.Len(t, s.controller.commits[0].GetChanges(), 1)
+			assert.Len(t, s.controller.commits[0].GetSecrets(), 1, "what refers to it is stored")
+		})
+	}
+}
+
+// A handler that learnt of the leadership in one term does not write in a later one: others have led in between, and it has
+// not seen what they wrote (SAFETY.md P1).
+func TestHandlerWritesInTheTermThatItLearntOf(t *testing.T) {
+	s := newStage(t)
+	turn := s.next()
+	lead := func(response *wire.LeadResponse) string {
+		s.controller.leader = response
+		require.NoError(t, s.agent.speech.lead(t.Context(), false)) // as Run does
+		return strings.TrimSpace(string(s.types(turn, "is-leader").Stdout))
+	}
+	require.Equal(t, "False", lead(&wire.LeadResponse{}))
+	require.Equal(t, "True", lead(&wire.LeadResponse{Leads: true, LeftMs: 60_000, Term: 4}))
+	require.Zero(t, s.types(turn, "secret-add", "password=hunter2").ExitCode)
+	require.Equal(t, "False", lead(&wire.LeadResponse{Term: 5}))
+	require.Equal(t, "True", lead(&wire.LeadResponse{Leads: true, LeftMs: 60_000, Term: 6}))
+	s.done(turn, "")
+	require.Len(t, s.controller.commits, 1)
+	assert.EqualValues(t, 4, s.controller.commits[0].GetTerm())
 }

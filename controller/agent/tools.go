@@ -148,10 +148,13 @@ func (t *toolContext) Set(relation string, app bool, values conversation.Bag) er
 	return t.transaction.Set(relation, app, values)
 }
 
-// Leader tells whether the unit leads.
+// Leader tells whether the unit leads. The call's transaction is one of that term then.
 func (t *toolContext) Leader() (bool, error) {
 	leads, err := t.speech.Leader(t.ctx)
 	t.answers.follows = t.answers.follows || err == nil && !leads
+	if now, known := t.speech.Snapshot(); leads && known == nil && t.transaction != nil {
+		t.transaction.LedIn(now.Term)
+	}
 	return leads, t.answers.note(err)
 }
 

@@ -1,6 +1,7 @@
 package conversation
 
 import (
+	"cmp"
 	"errors"
 	"maps"
 	"slices"
@@ -42,10 +43,13 @@ func (t *Transaction) Drops(relation string) bool {
 // OfHandler reports whether a handler writes it, which has acted on what it read.
 func (t *Transaction) OfHandler() bool { return t.late }
 
-// Term is that of the leadership in which the handler began: who has lost it
+// Term is that of the leadership in which the handler began, or which it has learnt of first: who has lost it
 // meanwhile must not write by a later one, since others have led in between
 // (SAFETY.md P1).
 func (t *Transaction) Term() int64 { return t.snapshot.Term }
+
+// LedIn notes that the author has learnt that its unit leads in a term.
+func (t *Transaction) LedIn(term int64) { t.snapshot.Term = cmp.Or(t.snapshot.Term, term) }
 
 // Read returns a copy of a bag as this handler sees it: as Read does, and with
 // its own writes.

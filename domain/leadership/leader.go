@@ -54,10 +54,13 @@ func (l Leader) Claim(unit int, podUID string, now time.Time) Leader {
 // more: another may lead at once.
 func (l Leader) Resign(podUID string, now time.Time) Leader {
 	if l.PodUID == podUID && now.Before(l.Expires) {
-		l.Expires = now.Add(-pause)
+		l.Expires = resigned()
 	}
 	return l
 }
+
+// resigned is the end of the lease of a leader that has resigned: it is over by every clock.
+func resigned() time.Time { return time.Unix(0, 0).UTC() }
 
 // MayWrite reports whether a pod may still write as the leader of a term.
 func (l Leader) MayWrite(podUID string, term int, now time.Time) bool {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
@@ -199,9 +200,9 @@ func (d delivery) parts() ([]part, error) {
 	var all []part
 	for _, writes := range d.bySecret() {
 		request, err := d.secret(writes)
-		last := writes[len(writes)-1]
+		removes := slices.ContainsFunc(writes, func(w secret.Write) bool { return w.Kind == secret.Remove })
 		switch {
-		case conversation.RefusalOf(err) == conversation.Gone && last.Kind == secret.Remove && last.Revision == 0:
+		case conversation.RefusalOf(err) == conversation.Gone && removes && !d.stored.secrets[writes[0].ID].There:
 			// Another process removed it as part of the same transaction.
 		case err != nil:
 			return nil, err

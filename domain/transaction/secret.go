@@ -24,10 +24,13 @@ func (d delivery) secret(writes []secret.Write) (Request, error) {
 	case k.There && k.Owner.Unit == "" && k.Term > d.Term:
 		return nil, fmt.Errorf("cannot write secret %s: %w", first.ID, ErrDeposed)
 	}
-	after := k.Secret
+	after, apply := k.Secret, secret.Apply
+	if d.ID != "" && d.stored.outbox.ID == d.ID {
+		apply = secret.Deliver
+	}
 	for _, w := range writes {
 		var err error
-		if after, err = secret.Apply(after, w, d.author(), d.now); err != nil {
+		if after, err = apply(after, w, d.author(), d.now); err != nil {
 			return nil, fmt.Errorf("cannot write secret %s: %w", first.ID, err)
 		}
 	}

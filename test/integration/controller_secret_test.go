@@ -252,3 +252,5 @@ func (w *controllerWorld) relationsBy(requirer string) v1alpha1.Relation {
 type delivered struct{}
 
 func (delivered) Deliver(context.Context, string, []string) error { return nil }
+
+func (delivered) Leads(context.Context, string, string, string) (bool, error) { return false, nil }

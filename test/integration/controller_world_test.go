@@ -266,8 +266,8 @@ func (w *controllerWorld) controllerOf(writes int64, counted string) *controller
 	require.NoError(w.t, (&schema.Reconciler{World: interfaces}).Setup(m))
 	clients, err := kubernetes.NewForConfig(cfg)
 	require.NoError(w.t, err)
-	store := &commits.Commits{Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: time.Now, Turns: contents.Turns, Interfaces: interfaces, Contents: &contents}
-	statuses := &commits.Statuses{Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: time.Now, Turns: contents.Turns, Events: m.GetEventRecorder("relations-controller")}
+	store := &commits.Commits{Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: time.Now, Turns: contents.Turns, Leases: &object.Leases{}, Interfaces: interfaces, Contents: &contents}
+	statuses := &commits.Statuses{Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: time.Now, Turns: contents.Turns, Leases: store.Leases, Events: m.GetEventRecorder("relations-controller")}
 	api := &serve.Server{
 		Identities: identity.NewReviewer(m.GetCache(), m.GetClient(), clients.Discovery().RESTClient()), Now: time.Now,
 		Store: store, Statuses: statuses,

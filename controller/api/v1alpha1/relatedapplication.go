@@ -363,7 +363,8 @@ type Leader struct {
 	// term is the number of the leadership; each new leader has a higher one.
 	// +required
 	Term int64 `json:"term"`
-	// expirationTime is the end of the leader's lease unless it is renewed.
+	// expirationTime is the end of the leader's lease unless it is renewed, by the clock of the replica that wrote it; in
+	// 1970 once the leader has resigned.
 	// +required
 	ExpirationTime metav1.MicroTime `json:"expirationTime"`
 }

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"time"
 
-	"k8s.io/client-go/util/retry"
 	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -40,6 +39,8 @@ type Commits struct {
 	Turns *object.Turns
 	// Succeeded has the term, by application, whose leader has built on what earlier ones committed; nil for none.
 	Succeeded *lru.Cache
+	// Leases are shared by all that ask here who leads; may be nil.
+	Leases *object.Leases
 	// Afford takes what a transaction is about to write from the budgets of its author, or refuses it; nil for no
 	// budget (TRUST.md U1).
 	Afford func(ctx context.Context, bytes int, adds budget.Holding) error
@@ -118,7 +119,7 @@ func (c *Commits) leads(ctx context.Context, commit transaction.Commit, drafts [
 		return false, nil
 	}
 	by := status.Reporter{Namespace: commit.Namespace, Application: commit.Application, PodUID: commit.PodUID, Term: commit.Term}
-	leads, app, err := leadsNow(ctx, c.Reader, by, c.Now())
+	leads, app, err := c.elections().leadsNow(ctx, by)
 	if leads {
 		err = c.succeed(ctx, commit, app)
 	}
@@ -159,50 +160,14 @@ func (c *Commits) succeed(ctx context.Context, commit transaction.Commit, app *v
 	return nil
 }
 
-// leadsNow reports whether a pod leads its application in its term, for long enough (SAFETY.md P1), and returns the
-// application as it was read.
-func leadsNow(ctx context.Context, reader client.Reader, by status.Reporter, now time.Time) (bool, *v1alpha1.RelatedApplication, error) {
-	var app v1alpha1.RelatedApplication
-	if err := reader.Get(ctx, client.ObjectKey{Namespace: by.Namespace, Name: by.Application}, &app); client.IgnoreNotFound(err) != nil {
-		return false, nil, fmt.Errorf("cannot read application %s: %w", by.Application, err)
-	}
-	return convert.ToLeader(&app).MayWrite(by.PodUID, by.Term, now), &app, nil
-}
-
-// Lead claims or renews the leadership of a pod, or resigns it, and returns the leader. After a resignation
-// another pod can lead at once.
+// Lead claims or renews the leadership of a pod, or resigns it, and returns the leader, whose lease ends by the clock here.
+// After a resignation another pod can lead at once.
 func (c *Commits) Lead(ctx context.Context, namespace, application string, unit int, podUID string, resign bool) (
 	leadership.Leader, error) {
-	var leader leadership.Leader
-	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-		var app v1alpha1.RelatedApplication
-		if err := c.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: application}, &app); err != nil {
-			return err
-		}
-		before := convert.ToLeader(&app)
-		last := int(app.State.LastTerm)
-		before.Term = max(before.Term, last)
-		if leader = before.Claim(unit, podUID, c.Now()); resign {
-			leader = before.Resign(podUID, c.Now())
-		}
-		if leader == before {
-			return nil
-		}
-		if leader.Term > last { // a term is taken before it is led in
-			app.State.LastTerm = int64(leader.Term)
-			if err := c.Writer.Update(ctx, &app); err != nil {
-				return err
-			}
-			app.Status.ObservedGeneration = app.Generation
-		}
-		convert.SetLeader(&app, leader)
-		return c.Writer.Status().Update(ctx, &app)
-	})
-	if err != nil {
-		return leader, fmt.Errorf("cannot lead application %s: %w", application, err)
-	}
-	return leader, nil
+	return c.elections().lead(ctx, client.ObjectKey{Namespace: namespace, Name: application}, unit, podUID, resign)
 }
+
+func (c *Commits) elections() elections { return elections{c.Reader, c.Writer, c.Now, c.Leases} }
 
 // Leave records the departures, or the suspension, that a unit has handled in a relation (SAFETY.md E15,
 // RELATIONS.md L3). A relation that is gone needs no record; one that another Relation has taken over has it there.

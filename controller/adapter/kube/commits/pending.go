@@ -38,3 +38,13 @@ func (p Pending) Deliver(ctx context.Context, namespace string, applications []s
 	}
 	return errors.Join(failed...)
 }
+
+// Leads reports whether a pod leads an application.
+func (p Pending) Leads(ctx context.Context, namespace, application, podUID string) (bool, error) {
+	app := object.Named(&v1alpha1.RelatedApplication{}, namespace, application)
+	lease, err := p.Commits.Leases.Read(ctx, p.Commits.Reader, app, p.Commits.Now)
+	if err != nil {
+		return false, fmt.Errorf("cannot read application %s: %w", application, err)
+	}
+	return lease.Leads(podUID, p.Commits.Now()), nil
+}

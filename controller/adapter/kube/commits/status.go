@@ -6,7 +6,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -16,6 +15,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/event"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/transaction"
@@ -29,6 +29,8 @@ type Statuses struct {
 	Now    func() time.Time
 	// Turns are shared by all that write here; may be nil.
 	Turns *object.Turns
+	// Leases are shared by all that ask here who leads; may be nil.
+	Leases *object.Leases
 	// Events records the Events on the units' pods.
 	Events events.EventRecorder
 }
@@ -85,8 +87,9 @@ func (c *Statuses) SetStatus(ctx context.Context, by status.Reporter, ofApplicat
 	if !ofApplication {
 		return c.changeReport(ctx, by, func(_ v1alpha1.Unit, r *v1alpha1.Report) bool { return set(&r.Workload) })
 	}
-	return c.changeApplication(ctx, by, func(a *v1alpha1.RelatedApplication) (bool, error) {
-		if !convert.ToLeader(a).MayWrite(by.PodUID, by.Term, c.Now()) {
+	return c.changeApplication(ctx, by, func(a *v1alpha1.RelatedApplication, lease leadership.Observation) (bool, error) {
+		// Whether its lease was renewed in time may be in doubt: leader and status are in one object.
+		if may, doubt := lease.MayWrite(by.PodUID, by.Term, c.Now()); !may && !doubt {
 			return false, transaction.ErrDeposed
 		}
 		return set(&a.Status.Workload), nil
@@ -96,7 +99,7 @@ func (c *Statuses) SetStatus(ctx context.Context, by status.Reporter, ofApplicat
 // SetSide stores the status of an application in a relation, from its leader. The relation keeps the term,
 // and refuses a lower one (SAFETY.md P1).
 func (c *Statuses) SetSide(ctx context.Context, by status.Reporter, side relation.SideRef, info status.Info) error {
-	leads, _, err := leadsNow(ctx, c.Reader, by, c.Now())
+	leads, _, err := elections{c.Reader, c.Writer, c.Now, c.Leases}.leadsNow(ctx, by)
 	if err != nil {
 		return err
 	}
@@ -130,14 +133,15 @@ func (c *Statuses) SetSide(ctx context.Context, by status.Reporter, side relatio
 
 // Status returns the state of an application to one of its units. With ofApplication set, the unit must lead.
 func (c *Statuses) Status(ctx context.Context, by status.Reporter, ofApplication bool) (relation.ApplicationState, error) {
-	var app v1alpha1.RelatedApplication
-	if err := c.Reader.Get(ctx, client.ObjectKey{Namespace: by.Namespace, Name: by.Application}, &app); err != nil {
+	app := object.Named(&v1alpha1.RelatedApplication{}, by.Namespace, by.Application)
+	lease, err := c.Leases.Read(ctx, c.Reader, app, c.Now)
+	if err != nil {
 		return relation.ApplicationState{}, fmt.Errorf("cannot read application %s: %w", by.Application, err)
 	}
-	if ofApplication && convert.ToLeader(&app).Left(by.PodUID, c.Now()) <= 0 {
+	if ofApplication && !lease.Leads(by.PodUID, c.Now()) {
 		return relation.ApplicationState{}, transaction.ErrDeposed
 	}
-	record, err := convert.ToRecord(&app)
+	record, err := convert.ToRecord(app)
 	return record.State, err
 }
 
@@ -145,7 +149,7 @@ func (c *Statuses) Status(ctx context.Context, by status.Reporter, ofApplication
 func (c *Statuses) changeReport(
 	ctx context.Context, by status.Reporter, change func(v1alpha1.Unit, *v1alpha1.Report) (differs bool),
 ) error {
-	return c.changeApplication(ctx, by, func(a *v1alpha1.RelatedApplication) (bool, error) {
+	return c.changeApplication(ctx, by, func(a *v1alpha1.RelatedApplication, _ leadership.Observation) (bool, error) {
 		unit, lives := object.UnitOfPod(a, by.PodUID)
 		if !lives {
 			return false, status.ErrGone
@@ -157,13 +161,14 @@ func (c *Statuses) changeReport(
 // changeApplication changes the application of a pod, and writes it if change reports a difference. All units
 // of an application may write it at once.
 func (c *Statuses) changeApplication(ctx context.Context, by status.Reporter,
-	change func(*v1alpha1.RelatedApplication) (differs bool, err error)) error {
+	change func(*v1alpha1.RelatedApplication, leadership.Observation) (differs bool, err error)) error {
 	err := c.Turns.Write(ctx, by.Namespace+"/"+by.Application, func() error {
-		app := &v1alpha1.RelatedApplication{ObjectMeta: metav1.ObjectMeta{Namespace: by.Namespace, Name: by.Application}}
-		if err := c.Reader.Get(ctx, client.ObjectKeyFromObject(app), app); err != nil {
+		app := object.Named(&v1alpha1.RelatedApplication{}, by.Namespace, by.Application)
+		lease, err := c.Leases.Read(ctx, c.Reader, app, c.Now)
+		if err != nil {
 			return err
 		}
-		differs, err := change(app)
+		differs, err := change(app, lease)
 		if err != nil || !differs {
 			return err
 		}

@@ -21,10 +21,12 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
 
-// Deliveries delivers transactions.
+// Deliveries delivers transactions, and knows who commits them.
 type Deliveries interface {
 	// Deliver delivers what applications of a namespace have committed about secrets.
 	Deliver(ctx context.Context, namespace string, applications []string) error
+	// Leads reports whether a pod leads an application.
+	Leads(ctx context.Context, namespace, application, podUID string) (bool, error)
 }
 
 // Secrets reads secrets for units.
@@ -213,9 +215,9 @@ func (c *Secrets) granted(ctx context.Context, namespace string, a secret.Access
 
 // Secrets returns the secrets that a unit may manage, in order of ID.
 func (c *Secrets) Secrets(ctx context.Context, namespace, application string, unit int, podUID string) ([]secret.Secret, error) {
-	var app v1alpha1.RelatedApplication
-	if err := c.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: application}, &app); err != nil {
-		return nil, fmt.Errorf("cannot read application %s: %w", application, err)
+	leads, err := c.Deliveries.Leads(ctx, namespace, application, podUID)
+	if err != nil {
+		return nil, err
 	}
 	if err := c.Deliveries.Deliver(ctx, namespace, []string{application}); err != nil {
 		return nil, err
@@ -224,7 +226,7 @@ func (c *Secrets) Secrets(ctx context.Context, namespace, application string, un
 	if err != nil {
 		return nil, err
 	}
-	by := secret.Unit{Application: application, Number: strconv.Itoa(unit), Leads: convert.ToLeader(&app).Left(podUID, c.Now()) > 0}
+	by := secret.Unit{Application: application, Number: strconv.Itoa(unit), Leads: leads}
 	all = slices.DeleteFunc(all, func(s secret.Secret) bool { return s.Ended() || s.MayManage(by) != nil })
 	slices.SortFunc(all, func(a, b secret.Secret) int { return cmp.Compare(a.ID, b.ID) })
 	return all, nil
