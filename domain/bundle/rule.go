@@ -164,22 +164,27 @@ func (m may) covered(there map[may]bool, open []may) bool {
 		return m.verb != star && there[may{verb: star, url: m.url}] ||
 			slices.ContainsFunc(open, func(wider may) bool { return wider != m && wider.rule().allows(m) })
 	}
-	resources := []string{m.resource, star}
-	if _, part, _ := strings.Cut(m.resource, "/"); part != "" {
-		resources = append(resources, "*/"+part)
-	}
-	for _, verb := range []string{m.verb, star} {
-		for _, group := range []string{m.group, star} {
-			for _, resource := range resources {
-				for _, name := range []string{m.name, ""} {
-					if wider := (may{verb: verb, group: group, resource: resource, name: name}); wider != m && there[wider] {
-						return true
-					}
-				}
+	return slices.ContainsFunc(m.wider(), func(wider may) bool { return wider != m && there[wider] })
+}
+
+// wider are the things that include this one, which is of resources, and itself.
+func (m may) wider() []may {
+	all := []may{m}
+	_, part, _ := strings.Cut(m.resource, "/")
+	for _, widen := range []func(*may){
+		func(w *may) { w.verb = star }, func(w *may) { w.group = star }, func(w *may) { w.name = "" }, func(w *may) { w.resource = star },
+		func(w *may) {
+			if part != "" && w.resource != star {
+				w.resource = "*/" + part
 			}
+		},
+	} {
+		for _, w := range all {
+			widen(&w)
+			all = append(all, w)
 		}
 	}
-	return false
+	return all
 }
 
 func (m may) compare(other may) int {
