@@ -146,7 +146,7 @@ func (d *deployed) wish(objects []bundle.Object) (engine.Wish, error) {
 // busy notes that a revision is under way, which another process may be working on.
 func (d *deployed) busy(s screen) {
 	if d.Unfinished() {
-		s.note(fmt.Sprintf("note: revision %d of %s is under way in another process, or was interrupted", d.Record().Last().Number, d.Owner))
+		s.note(fmt.Sprintf("note: revision %d of %s is under way in another process, or was interrupted", d.Record().Begun().Number, d.Owner))
 	}
 }
 

@@ -72,7 +72,7 @@ type Step struct {
 // the way back from one that has failed. It returns within seconds, and does nothing where
 // nothing is unfinished. What it needs to know is stored, so that any process may do the next.
 func (e *Engine) Advance(ctx context.Context) (Step, error) {
-	last := e.record.Last()
+	last := e.record.Begun()
 	if last.State == bundle.StateActive {
 		return (&looking{Engine: e}).step(ctx, last)
 	}

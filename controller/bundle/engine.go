@@ -261,13 +261,13 @@ func (e *Engine) save(ctx context.Context, r bundle.Record, content *bundle.Plan
 // Unfinished reports whether a run was interrupted that Resume goes on with.
 func (e *Engine) Unfinished() bool {
 	_, back := e.record.WayBack()
-	return back && !e.NoWayBack || e.record.Last().State == bundle.StateActive
+	return back && !e.NoWayBack || e.record.Begun().State == bundle.StateActive
 }
 
 // Resume goes on with what is stored until nothing is left to do, with its whole time again. Its
 // errors are those of Install.
 func (e *Engine) Resume(ctx context.Context) error {
-	if e.record.Last().State == bundle.StateActive {
+	if e.record.Begun().State == bundle.StateActive {
 		if err := e.save(ctx, e.record.Restart(e.Now()), nil); err != nil {
 			return err
 		}
@@ -280,7 +280,7 @@ func (e *Engine) finish(ctx context.Context) error {
 	var failed *FailedError
 	late := false
 	for {
-		last := e.record.Last()
+		last := e.record.Begun()
 		switch last.State {
 		case bundle.StateActive:
 			err := e.carry(ctx, last)

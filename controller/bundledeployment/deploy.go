@@ -58,12 +58,20 @@ func (j deploying) deploy(ctx context.Context) (*domain.Stop, error) {
 	return j.install(ctx, p, request)
 }
 
-// supersedes reports whether the contents take the place of the revision under way. They do not
-// where each plan is approved for itself, or where they have failed before.
+// supersedes reports whether the contents are planned before the revision under way, or the way back, goes on, since they
+// take its place once the plan is approved. They are not where each plan is approved for itself, or where they have failed
+// before.
 func (j deploying) supersedes() bool {
-	last := j.engine.Record().Begun()
-	return last.State == domain.StateActive && last.ManifestDigest != j.manifest && j.engine.Gate.Mode != domain.ByDigest &&
-		(j.retried() || j.quarantined() == nil)
+	last, again := j.engine.Record().Begun(), j.retried()
+	other := last.ManifestDigest != j.manifest && (again || j.quarantined() == nil)
+	switch last.State {
+	case domain.StateActive:
+		return other && j.engine.Gate.Mode != domain.ByDigest
+	case domain.StateFailed: // perhaps without a way back
+		return other || again
+	default:
+		return false
+	}
 }
 
 // run does what can be done at once of the run under way, and returns what stops it.
@@ -90,7 +98,7 @@ func (j *job) unadvanced(ctx context.Context, err error) (*domain.Stop, error) {
 		return nil, context.Cause(ctx)
 	case errors.Is(err, cluster.ErrMoved):
 		return nil, err
-	case j.engine.Record().Last().State == domain.StateFailed:
+	case j.engine.Record().Begun().State == domain.StateFailed:
 		return &domain.Stop{Reason: "RollbackFailed", Message: err.Error(), Person: true}, nil
 	}
 	return &domain.Stop{Reason: "ReadFailed", Message: err.Error()}, nil
@@ -159,7 +167,11 @@ func (j deploying) install(ctx context.Context, p domain.Plan, request bundle.Wi
 	case isRefused && refused.Reason == domain.Conflicted:
 		return j.meantime(ctx, &domain.Stop{Stage: domain.Planned, Reason: "Conflict", Message: refused.Message, Person: true})
 	case isRefused:
-		return j.propose(ctx, p, refused, void)
+		stop, err := j.propose(ctx, p, refused, void)
+		if err != nil {
+			return nil, err
+		}
+		return j.meantime(ctx, stop)
 	case err != nil:
 		return nil, err
 	}

@@ -60,6 +60,8 @@ type granting struct {
 	// wanted are the roles of the bundle.
 	wanted map[ID]Object
 	found  []Grant
+	// compared is about how many things were compared.
+	compared int
 }
 
 // grants returns the grants of a plan, ordered by subject, then by role.
@@ -92,15 +94,19 @@ func (d *drafting) grants() []Grant {
 func (g *granting) binding(item Item) {
 	of, was := refers(item.Object), g.live[item.ID].Object
 	after, known := g.rules(of)
+	fresh := map[bool][]Rule{}
+	if known { // once for all subjects
+		fresh[false], fresh[true] = g.widened(nil, after), g.widened(rules(g.live[refers(was)].Object), after)
+	}
+	before := map[string]bool{}
+	for _, subject := range subjects(was) {
+		before[subject] = true
+	}
 	for _, subject := range subjects(item.Object) {
-		var before []Rule
-		had := slices.Contains(subjects(was), subject)
-		if had {
-			before = rules(g.live[refers(was)].Object)
-		}
+		had := before[subject]
 		switch {
 		case known:
-			g.add(Grant{To: subject, Namespace: item.ID.Namespace, Role: of}, before, after)
+			g.add(Grant{To: subject, Namespace: item.ID.Namespace, Role: of}, fresh[had])
 		case !had || refers(was) != of:
 			g.found = append(g.found, Grant{To: subject, Namespace: item.ID.Namespace, Role: of, Unknown: true})
 		}
@@ -113,26 +119,36 @@ func (g *granting) role(item Item) {
 	before, after := rules(g.live[item.ID].Object), g.gathered(item.Object)
 	if g.live[item.ID].Object != nil {
 		g.add(Grant{To: "every other subject bound to " + item.ID.Kind + " " + item.ID.Name, Namespace: item.ID.Namespace, Bound: true,
-			Role: item.ID}, before, after)
+			Role: item.ID}, g.widened(before, after))
 	}
 	for _, to := range gatherers(item.Object) {
 		had := before
 		if !slices.Contains(gatherers(g.live[item.ID].Object), to) {
 			had = nil
 		}
-		g.add(Grant{To: "every subject bound to ClusterRole " + to, Bound: true, Role: item.ID}, had, after)
+		g.add(Grant{To: "every subject bound to ClusterRole " + to, Bound: true, Role: item.ID}, g.widened(had, after))
 	}
 }
 
 // add adds what a role allows anew. A URL is in no namespace, and a part of everything.
-func (g *granting) add(given Grant, before, after []Rule) {
-	fresh := widened(before, after)
+func (g *granting) add(given Grant, fresh []Rule) {
 	whole := given.Namespace != "" || slices.ContainsFunc(fresh, Rule.everything)
 	for _, given.Rule = range fresh {
 		if !whole || len(given.Rule.URLs) == 0 {
 			g.found = append(g.found, given)
 		}
 	}
+}
+
+// widened are the rules of what a role allows anew, or those that have changed where comparing things takes too long.
+func (g *granting) widened(before, after []Rule) []Rule {
+	const roles, rulesAtOnce = 20, 100
+	n := count(after)
+	g.compared += n * (1 + len(before)/rulesAtOnce)
+	if n > mostThings || g.compared > roles*mostThings {
+		return changed(before, after)
+	}
+	return widened(before, after)
 }
 
 // rules returns the rules that a role will have; known is false if they cannot be read.

@@ -127,9 +127,13 @@ func (r Record) Propose(p Plan) (Record, error) {
 // add appends a revision and supersedes what was proposed.
 func (r Record) add(p Plan, v Revision) Record {
 	v.Number, v.ManifestDigest, v.PlanDigest = r.Last().Number+1, p.ManifestDigest, p.Digest
+	step := "proposed"
+	if v.Begun {
+		step = "begun"
+	}
 	r = r.edit(func(old *Revision) {
 		if old.State == StateProposed {
-			old.State, old.Message = StateSuperseded, fmt.Sprintf("replaced by revision %d, which was proposed", v.Number)
+			old.State, old.Message = StateSuperseded, fmt.Sprintf("replaced by revision %d, which was %s", v.Number, step)
 		}
 	})
 	r.Revisions = append(r.Revisions, v)
@@ -183,7 +187,7 @@ func second(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
 
 // Restart gives the active revision its whole time again: a person resumes it.
 func (r Record) Restart(now time.Time) Record {
-	last := r.Last()
+	last := r.Begun()
 	r.Rejected = nil
 	return r.edit(func(v *Revision) {
 		if v.Number == last.Number && v.State == StateActive {
@@ -222,7 +226,7 @@ func (r Record) completed(i Item) bool { return slices.Contains(r.Completed, i.r
 
 // Succeed ends the active revision well. What was before it is superseded.
 func (r Record) Succeed() (Record, error) {
-	last := r.Last()
+	last := r.Begun()
 	if last.State != StateActive {
 		return r, fmt.Errorf("cannot end revision %d, which is %s: %w", last.Number, last.State, errState)
 	}
@@ -240,7 +244,7 @@ func (r Record) Succeed() (Record, error) {
 // Fail ends the active revision and puts its content in quarantine. A failing way back does not discredit content
 // that once was healthy.
 func (r Record) Fail(why string) (Record, error) {
-	last := r.Last()
+	last := r.Begun()
 	if last.State != StateActive {
 		return r, fmt.Errorf("cannot end revision %d, which is %s: %w", last.Number, last.State, errState)
 	}
@@ -262,10 +266,10 @@ func (r Record) Release(manifestDigest string) Record {
 }
 
 // WayBack returns the revision whose content comes back (as Sequence.Back) after the last
-// one has failed; false where there is none. There is no way back from a way back: what
-// fails twice waits for a person (BUNDLES.md 6).
+// one that was begun has failed; false where there is none. There is no way back from a way back:
+// what fails twice waits for a person (BUNDLES.md 6).
 func (r Record) WayBack() (content int, found bool) {
-	last := r.Last()
+	last := r.Begun()
 	if last.State != StateFailed || last.back() {
 		return 0, false
 	}
@@ -305,12 +309,13 @@ func (r Record) Drop(gone ...ID) Record {
 const defaultHistory = 10
 
 // Forget leaves the newest revisions, limit of them, 10 where it is 0, and of the older
-// ones those that are needed: for the way back and for their content. Contents of
-// revisions that are not in the record any more may be deleted.
+// ones those that are needed: the last one that was begun, that of the way back, and those whose
+// content another has. Contents of revisions that are not in the record any more may be deleted.
 func (r Record) Forget(limit int) Record {
 	healthy, content := r.Healthy()
 	oldest := max(0, len(r.Revisions)-cmp.Or(limit, defaultHistory))
-	needed := []int{healthy, content}
+	begun := r.Begun()
+	needed := []int{healthy, content, begun.Number, begun.Content}
 	for _, v := range r.Revisions[oldest:] {
 		needed = append(needed, v.Number, v.Content)
 	}

@@ -97,9 +97,43 @@ func has(words []string, word string) bool {
 	return slices.Contains(words, star) || slices.Contains(words, word)
 }
 
+// The bounds of what roles allow, which is worked out in the controller of all bundles (TRUST.md U6): a few lists of a rule
+// come to any number of things when they are multiplied.
+const (
+	// mostThings is how many things rules may list to be compared thing by thing.
+	mostThings = 20_000
+	// mostWords is how many things, or verbs, a rule names in words.
+	mostWords = 1_000
+)
+
+// count returns how many things a rule allows, at most one more than mostThings.
+func (r Rule) count() int {
+	things := min(len(r.Groups)*len(r.Resources), mostThings+1)
+	things = min(things*max(1, len(r.Names)), mostThings+1)
+	return min((things+len(r.URLs))*len(r.Verbs), mostThings+1)
+}
+
+// count returns how many things rules allow, at most one more than mostThings.
+func count(rules []Rule) int {
+	n := 0
+	for _, r := range rules {
+		n = min(n+r.count(), mostThings+1)
+	}
+	return n
+}
+
+// changed are the rules that are in after and, as they are, not in before.
+func changed(before, after []Rule) []Rule {
+	known := map[string]bool{}
+	for _, r := range before {
+		known[fmt.Sprintf("%q", r)] = true
+	}
+	return slices.DeleteFunc(slices.Clone(after), func(r Rule) bool { return known[fmt.Sprintf("%q", r)] })
+}
+
 // widened are the rules that allow what is in after and not in before, as few as say it:
 // none that another covers, resources with the same verbs together. Equal inputs give
-// equal rules, in whatever order they come.
+// equal rules, in whatever order they come. They list no more than mostThings.
 func widened(before, after []Rule) []Rule {
 	var fresh []may
 	for _, r := range after {
@@ -111,10 +145,46 @@ func widened(before, after []Rule) []Rule {
 	}
 	slices.SortFunc(fresh, may.compare)
 	fresh = slices.Compact(fresh)
-	fresh = slices.DeleteFunc(slices.Clone(fresh), func(m may) bool {
-		return slices.ContainsFunc(fresh, func(wider may) bool { return wider != m && wider.rule().allows(m) })
-	})
+	open := slices.DeleteFunc(slices.Clone(fresh), func(m may) bool { return !m.open() })
+	there := map[may]bool{}
+	for _, m := range fresh {
+		there[m] = true
+	}
+	fresh = slices.DeleteFunc(fresh, func(m may) bool { return m.covered(there, open) })
 	return joined(joined(joined(singles(fresh), verbs), resources), names)
+}
+
+// open reports whether a thing is all URLs below one.
+func (m may) open() bool { return strings.HasSuffix(m.url, star) }
+
+// covered reports whether another thing includes this one: one of those that are there, with a star or without a name in the
+// place of a word, or open URLs.
+func (m may) covered(there map[may]bool, open []may) bool {
+	if m.url != "" {
+		return m.verb != star && there[may{verb: star, url: m.url}] ||
+			slices.ContainsFunc(open, func(wider may) bool { return wider != m && wider.rule().allows(m) })
+	}
+	return slices.ContainsFunc(m.wider(), func(wider may) bool { return wider != m && there[wider] })
+}
+
+// wider are the things that include this one, which is of resources, and itself.
+func (m may) wider() []may {
+	all := []may{m}
+	_, part, _ := strings.Cut(m.resource, "/")
+	for _, widen := range []func(*may){
+		func(w *may) { w.verb = star }, func(w *may) { w.group = star }, func(w *may) { w.name = "" }, func(w *may) { w.resource = star },
+		func(w *may) {
+			if part != "" && w.resource != star {
+				w.resource = "*/" + part
+			}
+		},
+	} {
+		for _, w := range all {
+			widen(&w)
+			all = append(all, w)
+		}
+	}
+	return all
 }
 
 func (m may) compare(other may) int {
@@ -169,7 +239,7 @@ func joined(rules []Rule, part func(*Rule) *[]string) []Rule {
 			continue
 		}
 		list := part(&found[i])
-		*list = slices.Concat(*list, *part(&r))
+		*list = append(*list, *part(&r)...)
 	}
 	return found
 }
@@ -180,19 +250,34 @@ func (r Rule) String() string {
 		return "do everything"
 	}
 	if len(r.URLs) > 0 {
-		return doings(r.Verbs) + " URLs " + strings.Join(r.URLs, ", ")
+		return doings(r.Verbs) + " URLs " + strings.Join(some(r.URLs), ", ")
 	}
-	var what []string
-	for _, group := range r.Groups {
-		for _, resource := range r.Resources {
-			what = append(what, thing(group, resource))
-		}
-	}
-	text := doings(r.Verbs) + " " + strings.Join(what, ", ")
+	text := doings(r.Verbs) + " " + strings.Join(r.things(), ", ")
 	if len(r.Names) > 0 {
-		text += " named " + strings.Join(r.Names, ", ")
+		text += " named " + strings.Join(some(r.Names), ", ")
 	}
 	return text
+}
+
+// things names the resources of a rule, or counts them if they are too many.
+func (r Rule) things() (all []string) {
+	if n := len(r.Groups) * len(r.Resources); n > mostWords {
+		return []string{fmt.Sprintf("%d resources of %d groups", n, len(r.Groups))}
+	}
+	for _, group := range r.Groups {
+		for _, resource := range r.Resources {
+			all = append(all, thing(group, resource))
+		}
+	}
+	return all
+}
+
+// some returns the first of many words, and how many more there are.
+func some(words []string) []string {
+	if len(words) <= mostWords {
+		return words
+	}
+	return append(words[:mostWords:mostWords], fmt.Sprintf("%d more", len(words)-mostWords))
 }
 
 func (r Rule) everything() bool {
@@ -238,6 +323,7 @@ func doings(verbs []string) string {
 			words = append(words, verb)
 		}
 	}
+	words = some(words)
 	if last := len(words) - 1; last > 0 {
 		return strings.Join(words[:last], ", ") + " and " + words[last]
 	}

@@ -75,6 +75,7 @@ func compile(text []byte) (*jsonschema.Schema, error) {
 	const resource = "orcon://chart/values.schema.json"
 	compiler := jsonschema.NewCompiler()
 	compiler.UseLoader(local{})
+	compiler.UseRegexpEngine(weight.Patterns())
 	if err := compiler.AddResource(resource, document); err != nil {
 		return nil, err
 	}

@@ -7,10 +7,16 @@ package spelling
 // typing mistake.
 const farthest = 4
 
+// longest is the length of a word from which on none is looked for: comparing two costs their lengths multiplied.
+const longest = 256
+
 // Nearest returns the known word that is nearest to what was written, the first of
 // equals; "" if none is near: at most three letters and half of the word may differ.
 func Nearest(written string, known []string) string {
 	best, distance := "", farthest
+	if len(written) > longest {
+		return best
+	}
 	for _, word := range known {
 		if abs := len(written) - len(word); abs >= distance || -abs >= distance {
 			continue // and so a long list of long words costs little

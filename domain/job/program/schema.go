@@ -53,6 +53,7 @@ func ParseSchema(text []byte) (Schema, error) {
 	compiler := jsonschema.NewCompiler()
 	compiler.DefaultDraft(jsonschema.Draft2020)
 	compiler.UseLoader(outside{})
+	compiler.UseRegexpEngine(weight.Patterns())
 	if err := compiler.AddResource(resource, document); err != nil {
 		return Schema{}, fmt.Errorf("cannot read the schema of parameters: %w", err)
 	}
@@ -140,7 +141,7 @@ func (s Schema) Check(parameters map[string]any, sensitive []string) error {
 	}
 	if !weight.Affordable(s.compiled, instance) {
 		return errors.New("the schema of parameters costs too much to judge by: have fewer schemas apply to the same value, by allOf, " +
-			"anyOf and oneOf that refer to each other, or give fewer parameters")
+			"anyOf and oneOf that refer to each other, shorten its lists and patterns, or give fewer or shorter parameters")
 	}
 	wrong, misfits := errors.AsType[*jsonschema.ValidationError](s.compiled.Validate(instance))
 	if !misfits {
@@ -149,27 +150,46 @@ func (s Schema) Check(parameters map[string]any, sensitive []string) error {
 	return errors.Join(s.misfits(wrong, sensitive)...)
 }
 
-// misfits returns one error for each leaf of an error of the library.
+const (
+	// mostMisfits is how many misfits are described.
+	mostMisfits = 50
+	// longest is how many bytes of a misfit, and of the name of a parameter, are shown.
+	longest = 512
+)
+
+// short returns the beginning of a text, which may quote a value of any size.
+func short(text string) string {
+	if len(text) <= longest {
+		return text
+	}
+	return strings.ToValidUTF8(strings.Clone(text[:longest]), "") + "…"
+}
+
+// misfits returns one error for each leaf of an error of the library, up to mostMisfits.
 func (s Schema) misfits(e *jsonschema.ValidationError, sensitive []string) []error {
 	if len(e.InstanceLocation) > 0 && slices.Contains(sensitive, e.InstanceLocation[0]) {
 		return nil
 	}
 	var all []error
 	for _, cause := range e.Causes {
-		all = append(all, s.misfits(cause, sensitive)...)
+		if len(all) < mostMisfits {
+			all = append(all, s.misfits(cause, sensitive)...)
+		}
 	}
 	if len(e.Causes) > 0 {
-		return all
+		return all[:min(len(all), mostMisfits)]
 	}
-	at := strings.Join(e.InstanceLocation, ".")
+	at := short(strings.Join(e.InstanceLocation, "."))
 	if unknown, ok := e.ErrorKind.(*kind.AdditionalProperties); ok {
-		for _, name := range slices.Sorted(slices.Values(unknown.Properties)) {
-			path := strings.TrimPrefix(at+"."+name, ".")
+		names := slices.Sorted(slices.Values(unknown.Properties))
+		for _, name := range names[:min(len(names), mostMisfits)] {
+			path := short(strings.TrimPrefix(at+"."+name, "."))
 			all = append(all, fmt.Errorf("parameter %q is unknown%s", path, suggestion(path, s.Names())))
 		}
 		return all
 	}
 	_, why, _ := strings.Cut((&jsonschema.ValidationError{ErrorKind: e.ErrorKind}).Error(), ": ")
+	why = short(why)
 	if at == "" {
 		return []error{fmt.Errorf("the parameters do not fit: %s", why)}
 	}

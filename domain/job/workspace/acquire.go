@@ -177,5 +177,6 @@ func (w Workspace) Withdraw(r Run, recorded string) (Workspace, error) {
 	case w.Lock.Claimant.ID != "", recorded != "":
 		return w, fmt.Errorf("cannot withdraw %s: %w: %s", r, ErrHeld, holder(w))
 	}
-	return release(w, job.None, job.Exit{Cause: job.NotStarted}), nil
+	outcome, exit := w.Lock.sum(job.None, job.Exit{Cause: job.NotStarted})
+	return release(w, outcome, exit), nil
 }

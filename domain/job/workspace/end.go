@@ -96,7 +96,8 @@ func (w Workspace) End(c Capture) (Workspace, job.Outcome, error) {
 	if c.Outcome == job.Unchanged && c.Exit.Torn() {
 		w.State.Exit, w.State.Accepted = c.Exit, false
 	}
-	return planned(release(w, c.Outcome, c.Exit), c), c.Outcome, nil
+	outcome, exit := w.Lock.sum(c.Outcome, c.Exit)
+	return planned(release(w, outcome, exit), c), outcome, nil
 }
 
 // late answers an end whose hold is past, for a reason: its archive becomes an orphan.

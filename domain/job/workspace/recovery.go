@@ -169,7 +169,9 @@ func decide(w Workspace, v Verdict) (Workspace, error) {
 		next, err := acceptOrphan(w, v)
 		return abandon(keep(next, v.Uploaded, v.Now)), err
 	case Retry:
-		return retry(keep(w, v.Uploaded, v.Now)), nil
+		w = retry(keep(w, v.Uploaded, v.Now))
+		w.Lock.GivenUp = true
+		return w, nil
 	case Discard:
 		return abandon(w), nil
 	}

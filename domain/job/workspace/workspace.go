@@ -119,10 +119,22 @@ type Lock struct {
 	Timing job.Timing
 	// Recovery is set while a person must decide.
 	Recovery Recovery
+	// GivenUp reports that a process of an earlier attempt may have run, and that a person gave it up and had the Run
+	// tried again.
+	GivenUp bool
 }
 
 // Held reports whether there is a holder.
 func (l Lock) Held() bool { return l.Fence != 0 }
+
+// sum returns the end of a Run whose last attempt ended so. Where that one had no process, and an earlier one was given up,
+// nothing is known.
+func (l Lock) sum(outcome job.Outcome, exit job.Exit) (job.Outcome, job.Exit) {
+	if outcome == job.None && l.GivenUp {
+		return job.Unknown, job.Exit{Cause: job.Unreported}
+	}
+	return outcome, exit
+}
 
 // ClaimedBy reports whether a claimant carries a Run out.
 func (l Lock) ClaimedBy(r Run, claimant string) bool {

@@ -72,6 +72,7 @@ func (r *reader) lock(field string, l *v1alpha1.JobLock) workspace.Lock {
 	lock := workspace.Lock{
 		Run: r.run(field+".run", l.Run), Attempt: int(l.Attempt), Fence: l.Fence, Base: l.Base, Since: value.Time(l.Since),
 		Safety: safety, Timing: job.Timing{Lost: l.LostAfter.Duration, Grace: l.CancelGracePeriod.Duration},
+		GivenUp: chosen(r, field+".earlier", l.Earlier, v1alpha1.EarlierGivenUp),
 	}
 	if c := l.Claimant; c != nil {
 		lock.Claimant = workspace.Claimant{ID: c.ID, Where: c.Where}

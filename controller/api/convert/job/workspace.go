@@ -113,7 +113,7 @@ func forLock(l workspace.Lock) *v1alpha1.JobLock {
 	lock := &v1alpha1.JobLock{
 		Run: forRun(l.Run), Attempt: value.FromInt(l.Attempt), Fence: l.Fence, Base: l.Base, Since: seconds(l.Since),
 		Safety: forWord(l.Safety, safeties), LostAfter: metav1.Duration{Duration: l.Timing.Lost},
-		CancelGracePeriod: metav1.Duration{Duration: l.Timing.Grace},
+		CancelGracePeriod: metav1.Duration{Duration: l.Timing.Grace}, Earlier: choice(l.GivenUp, v1alpha1.EarlierGivenUp),
 	}
 	if l.Claimant != (workspace.Claimant{}) {
 		lock.Claimant = &v1alpha1.JobClaimant{ID: l.Claimant.ID, Where: l.Claimant.Where}

@@ -308,7 +308,15 @@ type JobLock struct {
 	// recovery tells why a person must decide; unset while no decision is needed.
 	// +optional
 	Recovery *JobRecovery `json:"recovery,omitempty"`
+	// earlier is GivenUp if a process of an earlier attempt may have run, and a person gave it up and had the run tried
+	// again; unset otherwise.
+	// +optional
+	// +kubebuilder:validation:Enum=GivenUp
+	Earlier string `json:"earlier,omitempty"`
 }
+
+// EarlierGivenUp is the value of earlier for a run whose earlier attempt was given up.
+const EarlierGivenUp = "GivenUp"
 
 // JobRecovery tells why a hold needs a person's decision.
 type JobRecovery struct {
