@@ -101,9 +101,12 @@ func see(namespace string, record Record, relations []Relation, sides []Side) []
 		}
 	}
 	for _, provider := range theirs {
-		if !handles && !provider.Abroad() && provider.Owes() { // its end was held when the Relation went
+		if !handles && provider.decided() {
 			seen := Seen{Relation: provider.relation(), Here: provider.Requirer}
 			seen.show()
+			if provider.Abroad() {
+				seen.Shown.ID = 0 // agents that know the relation know its id here
+			}
 			all = append(all, seen)
 		}
 	}
