@@ -92,10 +92,10 @@ func (e Ends) told(ctx context.Context) error {
 		if err != nil {
 			return "", err
 		}
-		owed := census.Owed()
+		owed := census.Unhandled()
 		deaf = nil
 		for _, s := range owed {
-			if census.Deaf(s) {
+			if census.Deaf(s) && !s.Held() {
 				deaf = append(deaf, s)
 			}
 		}
@@ -143,7 +143,7 @@ func (e Ends) living(ctx context.Context) (relation.Census, error) {
 // waiting names the first application that has yet to handle an end.
 func waiting(owed []relation.Side, census relation.Census) string {
 	for _, s := range owed {
-		if !census.Deaf(s) {
+		if !census.Deaf(s) || s.Held() {
 			return Owing(s)
 		}
 	}
