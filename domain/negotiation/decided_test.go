@@ -65,7 +65,7 @@ func TestDecidedEndsAreHeardByAgents(t *testing.T) {
 	assert.Empty(t, life(0))
 	assert.Empty(t, life(1))
 	for _, s := range w.sides {
-		assert.NotContains(t, []string{tenant(0), tenant(1)}, s.Requirer.Application, "owed to nobody")
+		assert.NotContains(t, []string{tenant(0), tenant(1)}, s.Requirer.Application, "nothing is owed")
 	}
 }
 

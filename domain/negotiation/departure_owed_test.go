@@ -50,7 +50,7 @@ func TestDeparturesOutliveTheirHearers(t *testing.T) {
 
 // A departure is owed also if it comes when the application at the other end has had no unit for so long that its units
 // are forgotten (SAFETY.md E15). What came after those had gone was known to no unit.
-func TestDeparturesThatNobodyIsThereFor(t *testing.T) {
+func TestDeparturesFromAVacantEnd(t *testing.T) {
 	w := newWorld()
 	w.deployment("db", map[string]string{application.KeyProvides: "main:pg", "data.tengu.io/main": "host: db"})
 	w.consumes("web", "store:pg", "db")
