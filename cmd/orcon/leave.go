@@ -164,7 +164,7 @@ func showEnded(ctx context.Context, s screen, cluster removal.Cluster) error {
 	}
 	fmt.Fprintf(s.out, "Relations that end, in every namespace: %d.\n", len(census.Relations))
 	told := map[bool][]string{}
-	for _, side := range append(census.Told(), census.Owed()...) {
+	for _, side := range append(census.Told(), census.Unhandled()...) {
 		told[census.Deaf(side)] = append(told[census.Deaf(side)], removal.Owing(side))
 	}
 	section(s, "Handlers of these run, and may delete the data of the relation:", told[false])
@@ -201,7 +201,7 @@ func ready(ctx context.Context, cluster removal.Cluster, census relation.Census)
 			len(workspaces), workspaces[0])
 	}
 	runs, err := cluster.Runs(ctx, removal.RelationsController)
-	if err == nil && !runs && len(census.Relations)+len(census.Owed()) > 0 {
+	if err == nil && !runs && len(census.Relations)+len(census.Unhandled()) > 0 {
 		err = errors.New("cannot end relations: no pod of Deployment relations-controller is ready, so that no handler would run: " +
 			"start it, or keep the relations: orcon leave --keep")
 	}

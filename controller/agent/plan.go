@@ -44,7 +44,8 @@ func (p Plan) order() []string {
 func (v Projection) Plan() Plan {
 	plan := Plan{Write: v.directories(), Keep: hidden(v, func(r conversation.Relation) bool { return !v.read(r) })}
 	for _, r := range v.View.Relations {
-		if !ended(r) || !isDirectoryName(r.Endpoint) {
+		unknown := r.ID == 0 // it had ended when the agent first heard of it
+		if !ended(r) || unknown || !isDirectoryName(r.Endpoint) {
 			continue
 		}
 		for _, dir := range []string{directory(r), r.Endpoint} {

@@ -171,6 +171,7 @@ func projected(r conversation.Relation) bool {
 // was: a provider that is gone takes no running pod's data with it. What is granted no more goes
 // (SAFETY.md S1). A relation that has ended stays so.
 func become(r, now conversation.Relation) conversation.Relation {
+	now.ID = cmp.Or(now.ID, r.ID)
 	if now.RemoteBag.Empty() {
 		now.RemoteBag = r.RemoteBag
 	}

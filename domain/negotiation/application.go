@@ -76,7 +76,7 @@ func (s standings) state(a application.Application, units []application.Unit, wa
 	is := relation.ApplicationState{
 		Endpoints: a.Endpoints, Sources: sources(a), LeftOut: s.ignored[a.Name], Units: units, NextUnit: s.units.next[a.Name],
 		Grants: s.contents.of[a.Name], Workload: was.Workload, Shortages: was.Shortages, Waiting: waiting,
-		Ends: s.ends[a.Name],
+		Ends: s.ends[a.Name], Vacant: s.units.vacant(a.Name),
 	}
 	is.Conditions = slices.Concat(s.conditions(a, units, waiting), said(condition.ApplicationStatus, is.Says()))
 	if len(cycle) > 0 {

@@ -15,8 +15,8 @@ const mostDepartures = 64
 
 // departures returns those that the relation remembers, the last ones of too many: of units that were in scope, as
 // long as handlers at the other end have yet to handle it, and for a while after (SAFETY.md E15, P2). A unit that is
-// there again has not departed. Without units that could receive it there is nothing more to remember, and what is owed
-// already stays. wake is when the first is forgotten.
+// there again has not departed. If no unit of the other end can have known the departed one, there is nothing more to
+// remember, and what is owed already stays. wake is when the first is forgotten.
 //
 // While the sides may not see each other, neither learns which units of the other are gone: to each
 // side all of them have departed (SAFETY.md M7).
@@ -54,10 +54,9 @@ func (u units) departuresFrom(r relation.Relation, e, hearer relation.End) []con
 	known := slices.DeleteFunc(slices.Clone(r.State.Departures), func(d conversation.Departure) bool {
 		return d.Unit != r.Unit(e, d.Unit.Number) || u.there(r, e, d.Unit)
 	})
-	received := len(u.of(hearer)) > 0
 	for _, gone := range u.of(e) {
 		unit := r.Unit(e, gone.Number)
-		if received && hasLeft(r, gone, u.Now) && !slices.ContainsFunc(known, func(d conversation.Departure) bool { return d.Unit == unit }) {
+		if hasLeft(r, gone, u.Now) && u.met(hearer, gone) && !slices.ContainsFunc(known, func(d conversation.Departure) bool { return d.Unit == unit }) {
 			known = append(known, conversation.Departure{
 				Unit: unit, Reason: conversation.Reason(gone.Gone), Address: gone.Address, Since: gone.GoneSince,
 				Debt: conversation.Debt{Owed: u.hearers(r, hearer, unit), Handled: !u.handles(hearer)},
@@ -75,6 +74,14 @@ func (u units) departuresFrom(r relation.Relation, e, hearer relation.End) []con
 		}
 	}
 	return all
+}
+
+// met reports whether a unit of an end may have known a unit of the other one: it lives, or that was made no more than an
+// hour after it had gone, since clocks differ. Units that are forgotten went before the end was vacant.
+func (u units) met(hearer relation.End, other application.Unit) bool {
+	before := func(gone time.Time) bool { return !gone.IsZero() && !other.Since.After(gone.Add(application.Mourning)) }
+	return before(u.record(hearer).State.Vacant) ||
+		slices.ContainsFunc(u.of(hearer), func(unit application.Unit) bool { return unit.Gone == "" || before(unit.GoneSince) })
 }
 
 // lasts reports whether a departure is still remembered.

@@ -126,7 +126,7 @@ func ofProvider(all []relation.Side, name string) []relation.Side {
 
 // endsNow reports whether the end of a side is found now, and a person has not decided about it.
 func (m mass) endsNow(s relation.Side) bool {
-	return s.Teardown != nil && s.Choice == "" && m.sides[pairSide{s.Key, s.Role}].Teardown == nil
+	return s.Teardown != nil && s.Decision() == "" && m.sides[pairSide{s.Key, s.Role}].Teardown == nil
 }
 
 // ends lists the latest ends of the relations that an application provides, the last first: those of sides, and
@@ -194,7 +194,7 @@ func (m mass) follow(all []relation.Side) []relation.Side {
 	}
 	all = slices.Clone(all)
 	for i, s := range all {
-		if s.Role == application.Requirer && s.Known && s.Teardown != nil && s.Choice == "" {
+		if s.Role == application.Requirer && s.Known && s.Teardown != nil && s.Decision() == "" {
 			provider, there := providers[s.Relation]
 			all[i] = m.following(s, provider, there)
 		}

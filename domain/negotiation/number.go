@@ -123,7 +123,25 @@ func (u units) present(e relation.End, expected bool) bool {
 
 // handles reports whether an end has handlers, or had when it last had units.
 func (u units) handles(e relation.End) bool {
-	return slices.ContainsFunc(u.of(e), func(u application.Unit) bool { return u.Handles })
+	all := u.of(e)
+	lives := func(unit application.Unit) bool { return unit.Gone == "" }
+	return slices.ContainsFunc(all, func(unit application.Unit) bool { return unit.Handles }) ||
+		!u.record(e).State.Vacant.IsZero() && !slices.ContainsFunc(all, lives)
+}
+
+// vacant returns since when an application has no unit with handlers, if it has none at all; zero if it has units or
+// never had handlers.
+func (u units) vacant(name string) time.Time {
+	since := u.record(u.here(name, "")).State.Vacant
+	for _, unit := range u.numbered[name] {
+		switch {
+		case unit.Gone == "":
+			return time.Time{}
+		case unit.Handles && unit.GoneSince.After(since):
+			since = unit.GoneSince
+		}
+	}
+	return since
 }
 
 // there reports whether a unit of an end is there, or will be again.

@@ -194,7 +194,7 @@ func (k *keeping) needed(r relation.Relation, e relation.End) bool {
 func (k *keeping) noted(s relation.Side, r relation.Relation) relation.Side {
 	switch {
 	case s.Teardown != nil:
-		return answered(k.paid(s))
+		return k.answered(k.paid(s))
 	case !r.Ended():
 		s.Known = s.Known || k.handleNow(s.Here())
 	case s.Known && !k.debts.mayOwe(s, k.Namespace): // the Relation waits
@@ -207,17 +207,20 @@ func (k *keeping) noted(s relation.Side, r relation.Relation) relation.Side {
 			s.Choice = ""
 		}
 	}
-	return answered(s)
+	return k.answered(s)
 }
 
-// answered returns a side after what a person decided about its end.
-func answered(s relation.Side) relation.Side {
+// answered returns a side after what a person decided about its end, which comes then.
+func (k *keeping) answered(s relation.Side) relation.Side {
 	if s.Teardown == nil {
 		return s
 	}
 	t := *s.Teardown
-	t.Held = t.Held && s.Choice != relation.ChoiceConfirm && s.Choice != relation.ChoiceWaive
-	if s.Choice == relation.ChoiceWaive {
+	decided := s.Decision()
+	if t.Held && (decided == relation.ChoiceConfirm || decided == relation.ChoiceWaive) {
+		t.Held, t.Since = false, k.Now
+	}
+	if decided == relation.ChoiceWaive {
 		t.Debt = conversation.Debt{Handled: true}
 	}
 	s.Teardown = &t
@@ -228,23 +231,36 @@ func answered(s relation.Side) relation.Side {
 // that of others no longer than handlers may take (RELATIONS.md L4). A side without an end is kept: its relation is
 // lost and may be restored (TRUST.md T5, T7).
 func (k *keeping) finish(before relation.Side) {
-	is := answered(k.paid(before))
+	is := k.answered(k.paid(before))
 	if is.Held() {
-		if is.Choice == relation.ChoiceKeep && is.Role == application.Provider { // others follow
+		if is.Decision() == relation.ChoiceKeep { // others follow
 			is.Teardown = nil
 		}
 	} else if is.Teardown != nil {
 		over := is.Teardown.Since.Add(handling)
 		late := is.Role != application.Provider && !k.Now.Before(over)
-		if is.Teardown.Over() || late {
+		heard := k.heard(is)
+		switch {
+		case is.Teardown.Over() && !k.Now.Before(heard) || late:
 			k.dropped = append(k.dropped, is)
 			return
-		}
-		if is.Role != application.Provider {
+		case is.Teardown.Over():
+			k.wake = soonest(k.wake, heard)
+		case is.Role != application.Provider:
 			k.wake = soonest(k.wake, over)
 		}
 	}
 	k.all = append(k.all, is)
+}
+
+// heard returns when agents without handlers at the other end have heard of an end that a person has decided about: they
+// hear of it by this side, if the Relation is gone. It is the zero time if there are none.
+func (k *keeping) heard(s relation.Side) time.Time {
+	alone := func(unit application.Unit) bool { return unit.Gone == "" && !unit.Handles }
+	if s.Role != application.Provider || s.Decision() == "" || s.Requirer.Namespace == k.Namespace && !slices.ContainsFunc(k.of(s.Requirer), alone) {
+		return time.Time{}
+	}
+	return s.Teardown.Since.Add(hearing)
 }
 
 // paid returns a side whose end is owed to the units that are still there and have handlers.

@@ -40,6 +40,11 @@ func (c Census) Bare() []End {
 // Owed lists the sides that owe the end of their relation to their handlers.
 func (c Census) Owed() []Side { return c.sorted(Side.Owes) }
 
+// Unhandled lists the sides that owe the end of their relation to their handlers, or will once a person has confirmed it.
+func (c Census) Unhandled() []Side {
+	return c.sorted(func(s Side) bool { return s.Owes() || s.Held() })
+}
+
 // Told lists the sides whose handlers receive the end if every relation ends.
 func (c Census) Told() []Side {
 	return c.sorted(func(s Side) bool {

@@ -46,10 +46,10 @@ func (r Relation) Bequeaths(now time.Time) bool {
 }
 
 // Inherits returns the relation that an object becomes which takes over from a relation of the same pair: all that is
-// known of that, in the object's name.
+// known of that, in the object's name. It began with that one.
 func (r Relation) Inherits(from Relation) Relation {
 	is := from
-	is.Name, is.Object, is.Declared, is.Created, is.Deleted = r.Name, r.Object, r.Declared, r.Created, r.Deleted
+	is.Name, is.Object, is.Declared, is.Deleted = r.Name, r.Object, r.Declared, r.Deleted
 	is.Interface, is.Version = r.Interface, r.Version
 	is.State.HeldSince, is.State.HeldReason = r.State.HeldSince, r.State.HeldReason
 	return is

@@ -29,6 +29,8 @@ type ApplicationState struct {
 	LeftOut  []application.Fault
 	Units    []application.Unit
 	NextUnit int
+	// Vacant is when its last unit with handlers was found gone, while it has no unit (SAFETY.md E15).
+	Vacant   time.Time
 	Restarts Restarts
 	// Ends are the ends of the last ten minutes that were owed to its handlers as a provider.
 	Ends []RecentEnd

@@ -134,6 +134,21 @@ func (s Side) Held() bool { return s.Teardown != nil && s.Teardown.Held }
 // to be decided about by a person: it has ended for neither side (TRUST.md T4).
 func (s Side) undecided() bool { return s.Known && (s.Teardown == nil || s.Held()) }
 
+// decided reports whether a provider's side has an end that is held no more, which its requirers hear of without a Relation.
+// A namespace that was deleted has none, and one that was made again hears of no end before it.
+func (s Side) decided() bool {
+	return s.Teardown != nil && !s.Held() && s.Teardown.Reason != EndNamespaceDeleted
+}
+
+// Decision returns a person's choice as it counts for the side: whether a relation has ended is decided on the provider's,
+// for both (TRUST.md T4). Others may waive their own end.
+func (s Side) Decision() Choice {
+	if s.Role != application.Provider && s.Choice != ChoiceWaive {
+		return ""
+	}
+	return s.Choice
+}
+
 // Owes reports whether the side owes the end of the relation to its handlers.
 func (s Side) Owes() bool { return s.Teardown != nil && !s.Held() && !s.Teardown.Over() }
 

@@ -100,12 +100,26 @@ func see(namespace string, record Record, relations []Relation, sides []Side) []
 			all = append(all, seen)
 		}
 	}
-	for _, provider := range theirs {
-		if !handles && !provider.Abroad() && provider.Owes() { // its end was held when the Relation went
-			seen := Seen{Relation: provider.relation(), Here: provider.Requirer}
-			seen.show()
-			all = append(all, seen)
+	if !handles {
+		all = append(all, decided(theirs)...)
+	}
+	return all
+}
+
+// decided returns the relations that have ended although no Relation tells: their ends were held when that went. Between
+// namespaces they have no id: agents that know the relation know its id here.
+func decided(providers map[string]Side) []Seen {
+	var all []Seen
+	for _, provider := range providers {
+		if !provider.decided() {
+			continue
 		}
+		seen := Seen{Relation: provider.relation(), Here: provider.Requirer}
+		if provider.Abroad() {
+			seen.State.ID = 0
+		}
+		seen.show()
+		all = append(all, seen)
 	}
 	return all
 }

@@ -40,6 +40,10 @@ type RelatedApplicationState struct {
 	// nextUnit is the number of the next new unit. Default 0.
 	// +optional
 	NextUnit int64 `json:"nextUnit,omitempty"`
+	// vacancyTime is the time at which the last unit with handlers departed, while the application has no unit. Unset: it
+	// has units, or never had handlers.
+	// +optional
+	VacancyTime *metav1.Time `json:"vacancyTime,omitempty"`
 	// lastTerm is the highest term of a leader of the application. Default 0: none.
 	// +optional
 	LastTerm int64 `json:"lastTerm,omitempty"`

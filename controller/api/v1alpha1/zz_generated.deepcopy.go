@@ -604,6 +604,10 @@ func (in *RelatedApplicationState) DeepCopyInto(out *RelatedApplicationState) {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
+	if in.VacancyTime != nil {
+		in, out := &in.VacancyTime, &out.VacancyTime
+		*out = (*in).DeepCopy()
+	}
 	if in.Grants != nil {
 		in, out := &in.Grants, &out.Grants
 		*out = make([]Grant, len(*in))

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
@@ -30,27 +31,31 @@ func (e Ends) All(ctx context.Context) error {
 	if err := e.optOut(ctx); err != nil {
 		return err
 	}
-	if err := e.confirm(ctx); err != nil {
-		return err
-	}
 	var relations v1alpha1.RelationList
 	if err := e.list(ctx, &relations); err != nil {
 		return err
 	}
 	for i := range relations.Items {
 		r := &relations.Items[i]
+		if err := e.confirm(ctx, client.MatchingLabels{v1alpha1.LabelRelation: convert.Identity(r)}); err != nil {
+			return err
+		}
 		if err := e.client.Delete(ctx, r); client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("cannot end relation %s/%s: %w", r.Namespace, r.Name, err)
 		}
 		e.report(fmt.Sprintf("ended relation %s/%s", r.Namespace, r.Name))
 	}
+	if err := e.confirm(ctx); err != nil { // ends that were held before
+		return err
+	}
 	return e.told(ctx)
 }
 
-// confirm notes on each side that its relation may end with many others: the user has agreed to that (TRUST.md T4).
-func (e Ends) confirm(ctx context.Context) error {
+// confirm notes on sides, all or some, that their relations may end with many others: the user has agreed to that
+// (TRUST.md T4). It comes right before the end of each, for the choice stays where the relation goes on.
+func (e Ends) confirm(ctx context.Context, of ...client.ListOption) error {
 	var sides v1alpha1.RelationSideList
-	if err := e.list(ctx, &sides); err != nil {
+	if err := e.list(ctx, &sides, of...); err != nil {
 		return err
 	}
 	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.EndKey, v1alpha1.EndConfirm)
@@ -92,10 +97,10 @@ func (e Ends) told(ctx context.Context) error {
 		if err != nil {
 			return "", err
 		}
-		owed := census.Owed()
+		owed := census.Unhandled()
 		deaf = nil
 		for _, s := range owed {
-			if census.Deaf(s) {
+			if census.Deaf(s) && !s.Held() {
 				deaf = append(deaf, s)
 			}
 		}
@@ -143,7 +148,7 @@ func (e Ends) living(ctx context.Context) (relation.Census, error) {
 // waiting names the first application that has yet to handle an end.
 func waiting(owed []relation.Side, census relation.Census) string {
 	for _, s := range owed {
-		if !census.Deaf(s) {
+		if !census.Deaf(s) || s.Held() {
 			return Owing(s)
 		}
 	}

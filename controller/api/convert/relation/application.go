@@ -70,8 +70,9 @@ func readStatus(state *relation.ApplicationState, a *v1alpha1.RelatedApplication
 	}
 }
 
-// readHistory reads the restarts and the recent ends.
+// readHistory reads the restarts, the recent ends, and when the last unit departed.
 func readHistory(state *relation.ApplicationState, kept v1alpha1.RelatedApplicationState) {
+	state.Vacant = value.Time(kept.VacancyTime)
 	if r := kept.Restarts; r != nil {
 		state.Restarts.Versions, state.Restarts.Copied = r.Versions, r.Copied
 		for i := range r.Times {
@@ -105,7 +106,7 @@ func toUnit(u v1alpha1.Unit, said v1alpha1.Report) (application.Unit, error) {
 // relations API writes, stays.
 func KeepApplication(a *v1alpha1.RelatedApplication, record relation.Record) {
 	s := record.State
-	kept := v1alpha1.RelatedApplicationState{NextUnit: int64(s.NextUnit), LastTerm: a.State.LastTerm}
+	kept := v1alpha1.RelatedApplicationState{NextUnit: int64(s.NextUnit), LastTerm: a.State.LastTerm, VacancyTime: value.FromTime(s.Vacant)}
 	for _, u := range s.Units {
 		unit := v1alpha1.Unit{
 			Number: int64(u.Number), Pod: u.Pod, PodUID: u.PodUID, Address: u.Address,

@@ -143,6 +143,9 @@ func TestApplicationRoundTrip(t *testing.T) {
 			Restarts: relation.Restarts{Times: list(seconds()).Draw(t, "times")}, Grants: list(grants).Draw(t, "grants"),
 			Ends: list(ends).Draw(t, "ends"),
 		}
+		if rapid.Bool().Draw(t, "is vacant") {
+			want.Vacant = seconds().Draw(t, "vacant")
+		}
 		if versions := rapid.MapOf(names(), names()).Draw(t, "versions"); len(versions) > 0 {
 			want.Restarts.Versions = versions
 		}
