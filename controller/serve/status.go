@@ -114,7 +114,7 @@ func (s *Server) GetStatus(ctx context.Context, req *connect.Request[v1alpha1.Ge
 	}
 	response := &v1alpha1.GetStatusResponse{}
 	if req.Msg.GetApplication() {
-		response.Status = convert.ForStatus(state.Says())
+		response.Status = convert.ForStatus(relation.Says(state))
 	}
 	for _, unit := range state.Units {
 		switch {

@@ -78,7 +78,7 @@ func (s standings) state(a application.Application, units []application.Unit, wa
 		Grants: s.contents.of[a.Name], Workload: was.Workload, Shortages: was.Shortages, Waiting: waiting,
 		Ends: s.ends[a.Name], Vacant: s.units.vacant(a.Name),
 	}
-	is.Conditions = slices.Concat(s.conditions(a, units, waiting), said(condition.ApplicationStatus, is.Says()))
+	is.Conditions = slices.Concat(s.conditions(a, units, waiting), said(condition.ApplicationStatus, relation.Says(is)))
 	if len(cycle) > 0 {
 		is.Conditions = condition.With(is.Conditions, condition.New(condition.GateCycle, true, "GateCycle",
 			fmt.Sprintf("%s wait for each other: set %s: none on one of them", listed(cycle), application.KeyGate)))

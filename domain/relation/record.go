@@ -47,7 +47,7 @@ type ApplicationState struct {
 
 // Says returns the status that an application reports: its leader's, or without one that of the unit that needs most
 // care.
-func (s ApplicationState) Says() status.Info {
+func Says(s ApplicationState) status.Info {
 	if s.Workload.Said() {
 		return s.Workload
 	}

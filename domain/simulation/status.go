@@ -6,6 +6,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/tool"
 )
@@ -23,7 +24,7 @@ func (t *toolContext) Status(ofApplication bool) (tool.Report, error) {
 		return tool.Report{}, err
 	}
 	state := t.world.records[t.agent.application].State
-	whole := report(state.Says())
+	whole := report(relation.Says(state))
 	for _, u := range state.Units {
 		if u.Gone == "" {
 			unit := conversation.Unit{Application: t.agent.application, Number: u.Number}

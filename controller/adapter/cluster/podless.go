@@ -108,7 +108,7 @@ func warnings(ctx context.Context, c client.Reader, namespace string, fields cli
 		var page unstructured.UnstructuredList
 		page.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("EventList"))
 		if err := c.List(ctx, &page, client.InNamespace(namespace), fields, client.Limit(podsAtOnce), client.Continue(next)); err != nil {
-			return all // what is shown is all that the account may see
+			return all // the account may list no more
 		}
 		for i := range page.Items {
 			var e corev1.Event

@@ -9,7 +9,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
-// halfInstalled returns what is said of an object that is gone while a Deployment of the same installation is there,
+// halfInstalled returns the message about an object that is gone while a Deployment of the same installation is there,
 // with the cure: the same content again, of the same images.
 func halfInstalled(d *appsv1.Deployment) string {
 	image := ""
