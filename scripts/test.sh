@@ -207,7 +207,9 @@ lane() {
 }
 
 # without says how many tests this run has left out.
-without() { [ -n "${ORCON_TEST_SLOW:-}" ] || printf '; %d slow tests left out (make test SLOW=1)' "$(cat test/*/slow.txt | grep -c '^Test')"; }
+without() {
+  [ -n "${ORCON_TEST_SLOW:-}" ] || printf '; %d slow tests left out (make test SLOW=1)' "$(cat test/*/slow.txt | grep -c '^Test')"
+}
 
 # finish repeats the failures, or reports how long each stage took.
 finish() {

@@ -53,7 +53,8 @@ func (o *deploymentOptions) readable(ctx context.Context, d *deployed, err error
 func roleOf(user, namespace, name, rules string) string {
 	name += "-" + objectName(user)
 	const apply = " --dry-run=client -o yaml | kubectl apply -f -"
-	return fmt.Sprintf("kubectl create role %[1]s -n %[2]s %[3]s%[4]s\nkubectl create rolebinding %[1]s -n %[2]s --role=%[1]s --user=%[5]s%[4]s",
+	return fmt.Sprintf("kubectl create role %[1]s -n %[2]s %[3]s%[4]s\n"+
+		"kubectl create rolebinding %[1]s -n %[2]s --role=%[1]s --user=%[5]s%[4]s",
 		name, namespace, rules, apply, user)
 }
 

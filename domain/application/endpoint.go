@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/spelling"
 )
 
 // Role is the part that an endpoint plays in a relation.
@@ -69,10 +71,13 @@ func parseEndpoints(key string, role Role, text string) ([]Endpoint, []Problem) 
 		}
 		if problem != nil {
 			problem.Key, problem.Entry = key, entry
-			problem.Cure = rewritten(entry, problem.Cure, func(near string) bool {
-				_, wrong := parseEndpoint(role, near)
+			near := spelling.Entry(entry, func(text string) bool {
+				_, wrong := parseEndpoint(role, text)
 				return wrong == nil
 			})
+			if near != "" {
+				problem.Cure = "write " + near
+			}
 			problems = append(problems, *problem)
 			continue
 		}

@@ -3,6 +3,8 @@ package application
 import (
 	"regexp"
 	"strings"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/spelling"
 )
 
 // maxName is the longest endpoint, interface or application name, in bytes: it
@@ -71,21 +73,9 @@ func checkSecret(name string) (reason, cure string) {
 
 // suggestName turns what was written into the nearest name that is allowed.
 func suggestName(name, also string) string {
-	near := nearName(name, also)
+	near := spelling.Name(name, also)
 	if near == "" || !endpointName.MatchString(near) {
 		return "choose a name such as db"
 	}
 	return "write " + near
-}
-
-func nearName(name, also string) string {
-	mapped := strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', strings.ContainsRune(also, r):
-			return r
-		default:
-			return '-'
-		}
-	}, strings.ToLower(name))
-	return strings.Trim(mapped, "-_")
 }

@@ -1,6 +1,10 @@
 package application
 
-import "strings"
+import (
+	"strings"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/spelling"
+)
 
 // Reference names an application to relate to, as an entry of
 // tengu.io/relations: [endpoint=]application[.namespace][:endpoint].
@@ -50,10 +54,13 @@ func ParseRelations(text string) ([]Reference, []Problem) {
 		}
 		if problem != nil {
 			problem.Key, problem.Entry = KeyRelations, entry
-			problem.Cure = rewritten(entry, problem.Cure, func(near string) bool {
-				_, wrong := parseReference(near)
+			near := spelling.Entry(entry, func(text string) bool {
+				_, wrong := parseReference(text)
 				return wrong == nil
 			})
+			if near != "" {
+				problem.Cure = "write " + near
+			}
 			problems = append(problems, *problem)
 			continue
 		}

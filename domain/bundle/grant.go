@@ -140,7 +140,7 @@ func (g *granting) add(given Grant, fresh []Rule) {
 	}
 }
 
-// widened are the rules of what a role allows anew, or those that have changed where comparing things takes too long.
+// widened returns the rules by which a role allows more, or those that have changed where comparing things takes too long.
 func (g *granting) widened(before, after []Rule) []Rule {
 	const roles, rulesAtOnce = 20, 100
 	n := count(after)

@@ -97,8 +97,8 @@ func has(words []string, word string) bool {
 	return slices.Contains(words, star) || slices.Contains(words, word)
 }
 
-// The bounds of what roles allow, which is worked out in the controller of all bundles (TRUST.md U6): a few lists of a rule
-// come to any number of things when they are multiplied.
+// The bounds of the things that roles allow, which the controller of all bundles works out (TRUST.md U6): a few lists of a
+// rule, multiplied, make any number of things.
 const (
 	// mostThings is how many things rules may list to be compared thing by thing.
 	mostThings = 20_000

@@ -56,7 +56,8 @@ func (u units) departuresFrom(r relation.Relation, e, hearer relation.End) []con
 	})
 	for _, gone := range u.of(e) {
 		unit := r.Unit(e, gone.Number)
-		if hasLeft(r, gone, u.Now) && u.met(hearer, gone) && !slices.ContainsFunc(known, func(d conversation.Departure) bool { return d.Unit == unit }) {
+		isKnown := slices.ContainsFunc(known, func(d conversation.Departure) bool { return d.Unit == unit })
+		if !isKnown && hasLeft(r, gone, u.Now) && u.met(hearer, gone) {
 			known = append(known, conversation.Departure{
 				Unit: unit, Reason: conversation.Reason(gone.Gone), Address: gone.Address, Since: gone.GoneSince,
 				Debt: conversation.Debt{Owed: u.hearers(r, hearer, unit), Handled: !u.handles(hearer)},

@@ -257,7 +257,8 @@ func (k *keeping) finish(before relation.Side) {
 // hear of it by this side, if the Relation is gone. It is the zero time if there are none.
 func (k *keeping) heard(s relation.Side) time.Time {
 	alone := func(unit application.Unit) bool { return unit.Gone == "" && !unit.Handles }
-	if s.Role != application.Provider || s.Decision() == "" || s.Requirer.Namespace == k.Namespace && !slices.ContainsFunc(k.of(s.Requirer), alone) {
+	here := s.Requirer.Namespace == k.Namespace
+	if s.Role != application.Provider || s.Decision() == "" || here && !slices.ContainsFunc(k.of(s.Requirer), alone) {
 		return time.Time{}
 	}
 	return s.Teardown.Since.Add(hearing)

@@ -53,7 +53,7 @@ func extentOf(value any) extent {
 	return e
 }
 
-// load is what judging one value, and what is in it, comes to.
+// load counts the work of judging a value and the values in it.
 type load struct{ schemas, instructions int }
 
 // add returns the sum of two loads, in which nothing is much more than may be.

@@ -40,7 +40,8 @@ func WorkloadTroubles(ctx context.Context, c client.Reader, namespace string) ma
 			kind, name = owner.Kind, owner.Name
 		}
 		why := strings.TrimPrefix(strings.TrimPrefix(oneLine(e.Message), "(combined from similar events): "), "Error creating: ")
-		troubles[client.ObjectKey{Namespace: about.Namespace, Name: kind + "/" + name}] = fmt.Sprintf("%s %s cannot create pods: %s", about.Kind, about.Name, why)
+		owner := client.ObjectKey{Namespace: about.Namespace, Name: kind + "/" + name}
+		troubles[owner] = fmt.Sprintf("%s %s cannot create pods: %s", about.Kind, about.Name, why)
 	}
 	return troubles
 }
@@ -68,7 +69,9 @@ func lacksPods(o *unstructured.Unstructured) bool {
 
 // addUnbegun adds to troubles those of pods that have a node and do not begin there, which no container of theirs
 // shows: a volume, or a sandbox, cannot be made.
-func addUnbegun(ctx context.Context, c client.Reader, namespace string, unbegun map[types.UID]client.ObjectKey, troubles map[client.ObjectKey]string) {
+func addUnbegun(
+	ctx context.Context, c client.Reader, namespace string, unbegun map[types.UID]client.ObjectKey, troubles map[client.ObjectKey]string,
+) {
 	if len(unbegun) == 0 {
 		return
 	}

@@ -1,12 +1,9 @@
-package application
+package spelling
 
 import (
 	"regexp"
 	"strings"
 )
-
-// longestRewritten is the longest entry for which a cure repeats it.
-const longestRewritten = 3 * maxName
 
 var (
 	aroundMarks = regexp.MustCompile(`\s*([:=@?!.])\s*`)
@@ -15,11 +12,11 @@ var (
 	nameAndMark = regexp.MustCompile(`([^:=@?!.]*)([:=@?!.]?)`)
 )
 
-// rewritten returns the cure of an entry of a list that is wrong: the entry as a whole, as nearly as it can stand there,
-// since who writes a corrected name alone declares something else. It returns cure if nothing near is right.
-func rewritten(entry, cure string, right func(entry string) bool) string {
-	if len(entry) > longestRewritten {
-		return cure
+// Entry returns the text that is nearest to a wrong entry of a list, such as orders:Http, and that is right: the whole
+// entry, since a corrected name alone declares something else. It returns "" if nothing near is right.
+func Entry(entry string, right func(entry string) bool) string {
+	if len(entry) > longest {
+		return ""
 	}
 	tight := aroundMarks.ReplaceAllString(entry, "$1")
 	candidates := []string{tight, serviceName.ReplaceAllString(tight, "$1")}
@@ -32,10 +29,10 @@ func rewritten(entry, cure string, right func(entry string) bool) string {
 			fits = fits && right(one)
 		}
 		if fits {
-			return "write " + text
+			return text
 		}
 	}
-	return cure
+	return ""
 }
 
 // nearNames returns an entry with each name replaced by the nearest one that is allowed. The name of an application, or
@@ -48,7 +45,20 @@ func nearNames(entry string) string {
 		if refers && part[2] != "=" && !strings.HasSuffix(all.String(), ":") {
 			also = "-"
 		}
-		all.WriteString(nearName(part[1], also) + part[2])
+		all.WriteString(Name(part[1], also) + part[2])
 	}
 	return all.String()
+}
+
+// Name returns a name in lower case with '-' for each character that is neither a letter, a digit nor in also.
+func Name(name, also string) string {
+	mapped := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', strings.ContainsRune(also, r):
+			return r
+		default:
+			return '-'
+		}
+	}, strings.ToLower(name))
+	return strings.Trim(mapped, "-_")
 }
