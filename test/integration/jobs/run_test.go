@@ -71,7 +71,8 @@ func TestStop(t *testing.T) {
 	o.Spec.Cancel = v1alpha1.CancelRequested
 	require.NoError(t, w.client.Patch(t.Context(), o, before))
 	w.reaches("one", "Stalled Cancelled: its process has ended (exit code 0); its state is committed")
-	w.run("two", func(o *v1alpha1.JobRun) { o.Spec.Timeout = &metav1.Duration{Duration: 2 * time.Second} })
+	// The timeout counts from the admission: the program has to begin before it passes.
+	w.run("two", func(o *v1alpha1.JobRun) { o.Spec.Timeout = &metav1.Duration{Duration: 10 * time.Second} })
 	w.reaches("two", "Stalled TimedOut: its process has ended (exit code 0); its state is committed")
 	assert.Equal(t, "line\nstopped\nline\n", w.out("two"))
 	assert.Equal(t, v1alpha1.TimeoutPassed, w.get("two").State.Timeout)
