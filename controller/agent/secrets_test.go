@@ -70,17 +70,24 @@ func TestSecretTools(t *testing.T) {
 	assert.Contains(t, string(x.types("secret-get "+someID).Stderr), "ERROR not-yet: cannot read secret; wait")
 }
 
+// elected returns the stage of a unit that leads, at the first turn about its relation.
+func elected(t *testing.T) (*stage, Turn) {
+	t.Helper()
+	s := newStage(t)
+	s.controller.leader = &wire.LeadResponse{Leads: true, LeftMs: 60_000, Term: 2}
+	turn := s.next()
+	for turn.Env[tool.RelationID] == "" { // leader-elected comes first
+		s.done(turn, "")
+		turn = s.next()
+	}
+	return s, turn
+}
+
 // In a handler a secret, its grant and what refers to it are one transaction: said
 // when the handler succeeds, dropped when it fails; and the handler reads its own
 // writes (RELATIONS.md E11, P5).
 func TestSecretsOfAHandler(t *testing.T) {
-	s := newStage(t)
-	s.controller.leader = &wire.LeadResponse{Leads: true, LeftMs: 60_000, Term: 2}
-	turn := s.next()
-	for turn.Env[tool.RelationID] == "" { // elected
-		s.done(turn, "")
-		turn = s.next()
-	}
+	s, turn := elected(t)
 	handles := func(turn Turn) string {
 		added := s.types(turn, "secret-add", "--label", "admin", "password=hunter2")
 		require.Zero(t, added.ExitCode, string(added.Stderr))
@@ -123,13 +130,7 @@ func TestSecretsOfAHandler(t *testing.T) {
 func TestSecretsOfALateHandler(t *testing.T) {
 	for name, kept := range map[string]bool{"Granted": false, "OfNoRelation": true} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
-			s.controller.leader = &wire.LeadResponse{Leads: true, LeftMs: 60_000, Term: 2}
-			turn := s.next()
-			for turn.Env[tool.RelationID] == "" { // elected
-				s.done(turn, "")
-				turn = s.next()
-			}
+			s, turn := elected(t)
 			s.done(turn, "") // the relation is known
 			ended := heardAt(2)
 			ended.Relations[0].Ended = true
@@ -170,13 +171,7 @@ func TestSecretIDs(t *testing.T) {
 func TestSecretThatALivingRelationRefersTo(t *testing.T) {
 	for name, value := range map[string]string{"ID": "%s", "URI": "secret:%s", "Among": `{"uri": "secret:%s", "user": "a"}`} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
-			s.controller.leader = &wire.LeadResponse{Leads: true, LeftMs: 60_000, Term: 2}
-			turn := s.next()
-			for turn.Env[tool.RelationID] == "" { // elected
-				s.done(turn, "")
-				turn = s.next()
-			}
+			s, turn := elected(t)
 			s.done(turn, "") // the relation is known
 			ended := heardAt(2)
 			ended.Relations[0].Ended = true

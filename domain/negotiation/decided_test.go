@@ -12,7 +12,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
-// choose has a person decide about the end of what the database provides to a tenant.
+// choose stores the choice of a person on the side by which the database provides to a tenant.
 func (w *world) choose(t require.TestingT, i int, c relation.Choice) {
 	s := w.ofTenant(t, i)
 	s.Choice = c

@@ -17,8 +17,8 @@ func halfInstalled(d *appsv1.Deployment) string {
 		image = c.Image
 	}
 	path, tag := image, ""
-	if colon := strings.LastIndex(image, ":"); colon > strings.LastIndex(image, "/") && !strings.Contains(image, "@") {
-		path, tag = image[:colon], image[colon+1:]
+	if !strings.Contains(image, "@") {
+		path, tag = tagged(image)
 	}
 	registry, builtIn := strings.CutSuffix(path, "/"+d.Name)
 	namespace, name, owned := strings.Cut(d.Annotations[bundle.OwnerKey], "/")

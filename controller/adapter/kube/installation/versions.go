@@ -55,11 +55,19 @@ func Versions(ctx context.Context, cfg *rest.Config) (kubernetes string, images 
 // tagOf returns the tag of an image, or the first twelve digits of its digest.
 func tagOf(image string) string {
 	name, digest, pinned := strings.Cut(image, "@sha256:")
-	if at := strings.LastIndex(name, ":"); at > strings.LastIndex(name, "/") {
-		return name[at+1:]
+	if _, tag := tagged(name); tag != "" {
+		return tag
 	}
 	if pinned {
 		return digest[:min(12, len(digest))]
 	}
 	return "latest"
+}
+
+// tagged splits the name of an image at its tag, which is "" if it has none.
+func tagged(name string) (path, tag string) {
+	if at := strings.LastIndex(name, ":"); at > strings.LastIndex(name, "/") {
+		return name[:at], name[at+1:]
+	}
+	return name, ""
 }
