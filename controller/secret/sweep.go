@@ -67,6 +67,8 @@ func describe(decision secret.Decision) string {
 	switch d := decision.(type) {
 	case secret.End:
 		return "removed secret " + d.ID + ", whose unit was forgotten"
+	case secret.Drop:
+		return "dropped the tombstone of removed secret " + d.ID
 	case secret.LetGo:
 		return "release the ended part of secret " + d.ID
 	case secret.Unmark:

@@ -7,7 +7,7 @@ import (
 
 // Deliver returns the secret after a write that Apply has admitted before. What it refers to may have ended since: a
 // revision that has gone is removed, one whose time has passed has ended, and so has a secret whose other revisions have
-// gone, unless it gets a new one.
+// gone, unless a later write of the same transaction gives it a new one.
 func Deliver(s Secret, w Write, u Unit, now time.Time) (Secret, error) {
 	has := func(r Revision) bool { return r.Number == w.Revision }
 	if !w.Expires.IsZero() && !w.Expires.After(now) {
@@ -15,11 +15,28 @@ func Deliver(s Secret, w Write, u Unit, now time.Time) (Secret, error) {
 	}
 	switch {
 	case w.Kind == Add:
-	case s.Ended() && w.Place != Place{}:
+	case s.Ended():
 		after := s.clone()
-		return after, after.set(w, now)
-	case s.Ended(), w.Kind == Remove && w.Revision > 0 && !slices.ContainsFunc(s.Revisions, has):
+		return after, after.deliver(w, now)
+	case w.Kind == Remove && w.Revision > 0 && !slices.ContainsFunc(s.Revisions, has):
 		return s, nil
 	}
 	return Apply(s, w, u, now)
+}
+
+// deliver applies an admitted write to a secret that has no revision now.
+func (s *Secret) deliver(w Write, now time.Time) error {
+	switch w.Kind {
+	case Set:
+		if (w.Place == Place{}) {
+			w.Expires = time.Time{} // of the revision that has gone
+		}
+		return s.set(w, now)
+	case Grant:
+		return s.grant(w.Access)
+	case Revoke:
+		s.revoke(w.Access)
+	case Add, Remove:
+	}
+	return nil
 }

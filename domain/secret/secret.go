@@ -24,6 +24,8 @@ type Secret struct {
 	Rotates time.Time
 	// Latest is the highest number that a revision was ever given.
 	Latest int
+	// Removed is when the secret was removed, in a tombstone; zero for a secret.
+	Removed time.Time
 	// Revisions in order of number.
 	Revisions []Revision
 	Access    []Access

@@ -70,6 +70,9 @@ type Decision interface{ decision() }
 // End removes the secret of a unit that was forgotten.
 type End struct{ ID string }
 
+// Drop removes the tombstone of a secret.
+type Drop struct{ ID string }
+
 // LetGo forgets grants whose relation is over and readers that have gone, and with them the revisions without another
 // reader.
 type LetGo struct {
@@ -85,6 +88,7 @@ type Unmark struct{ Places []Place }
 type Discard struct{ Places []Place }
 
 func (End) decision()     {}
+func (Drop) decision()    {}
 func (LetGo) decision()   {}
 func (Unmark) decision()  {}
 func (Discard) decision() {}
@@ -106,8 +110,12 @@ func Sweep(s Snapshot) []Decision {
 		for _, p := range one.Places() {
 			named[p] = true
 		}
-		if s.forgotten(one) {
+		switch {
+		case s.forgotten(one):
 			decisions = append(decisions, End{one.ID})
+			continue
+		case one.weathered(s.Now):
+			decisions = append(decisions, Drop{one.ID})
 			continue
 		}
 		if let := s.letGo(one); len(let.Relations)+len(let.Readers) > 0 {

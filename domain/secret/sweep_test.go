@@ -28,6 +28,7 @@ func TestSweep(t *testing.T) {
 	marked := []secret.Mark{{Place: old, Since: epoch()}}
 	day, restored := epoch().Add(24*time.Hour), epoch().Add(time.Second)
 	none := secret.Secret{ID: "none", Owner: secret.Owner{Application: "db"}}
+	removed := secret.Secret{ID: "removed", Owner: secret.Owner{Application: "db"}, Removed: epoch()}
 	noneOfUnit := secret.Secret{ID: "none", Owner: secret.Owner{Application: "db", Unit: "1"}}
 	owns := func(roll secret.Roll) secret.Snapshot {
 		return secret.Snapshot{Secrets: []secret.Secret{unit}, Units: map[string]secret.Roll{"db": roll}}
@@ -49,6 +50,13 @@ func TestSweep(t *testing.T) {
 		"Named": {
 			why: "its transaction was committed, or its secret was restored", s: secret.Snapshot{Secrets: []secret.Secret{app}, Marks: marked},
 			want: []secret.Decision{secret.Unmark{Places: []secret.Place{old}}},
+		},
+		"Tombstone": {
+			why: "a process may be late still", s: secret.Snapshot{Now: epoch().Add(10 * time.Minute), Secrets: []secret.Secret{removed}},
+		},
+		"OldTombstone": {
+			why: "no process can be late any more", s: secret.Snapshot{Now: epoch().Add(11 * time.Minute), Secrets: []secret.Secret{removed}},
+			want: []secret.Decision{secret.Drop{ID: "removed"}},
 		},
 		"Busy":       {why: "what is on its way may name it", s: secret.Snapshot{Marks: marked, Busy: true}},
 		"Young":      {why: "its transaction may be about to commit, or a restore goes on", s: secret.Snapshot{Now: day, Marks: marked}},

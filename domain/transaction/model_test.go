@@ -63,6 +63,7 @@ func (m *model) begin(t *rapid.T) {
 	if rapid.Bool().Draw(t, "secret") {
 		c.Secrets = []secret.Write{{Kind: secret.Set, ID: secretOf(unit), Place: secret.Place{Key: id}}}
 	}
+	c.Secrets = append(c.Secrets, m.makeOrRemove(t, unit)...)
 	if !c.Leads() {
 		m.processes = append(m.processes, m.committer(c, true))
 		return
@@ -70,6 +71,33 @@ func (m *model) begin(t *rapid.T) {
 	p := m.deliverer(1 - unit)
 	p.before = &c
 	m.processes = append(m.processes, p)
+}
+
+// makeOrRemove returns the write that removes the secret that a unit has made, or makes one, or none.
+func (m *model) makeOrRemove(t *rapid.T, unit int) []secret.Write {
+	if !rapid.Bool().Draw(t, "makes or removes") {
+		return nil
+	}
+	for _, w := range m.committed(unit, secret.Add) {
+		if !slices.ContainsFunc(m.committed(unit, secret.Remove), func(r secret.Write) bool { return r.ID == w.ID }) {
+			return []secret.Write{{Kind: secret.Remove, ID: w.ID}}
+		}
+	}
+	id := fmt.Sprintf("made%016d", m.number)
+	return []secret.Write{{Kind: secret.Add, ID: id, Own: true, Place: secret.Place{Key: id}}}
+}
+
+// committed returns the writes of a kind in a unit's committed transactions.
+func (m *model) committed(unit int, kind secret.Kind) []secret.Write {
+	var all []secret.Write
+	for _, c := range m.points {
+		for _, w := range c.Secrets {
+			if c.Unit == unit && w.Kind == kind {
+				all = append(all, w)
+			}
+		}
+	}
+	return all
 }
 
 // newest returns the last transaction with a part, in order of term and commit point.
@@ -186,7 +214,15 @@ func (m *model) checkUnit(t *rapid.T, unit int) {
 		want := m.newest(whose(func(c Commit) bool { return c.changes(uid, true) }), always)
 		assert.Equal(t, want, m.by(relation.Databag{Application: "db", Endpoint: "main", Relation: uid, Unit: strconv.Itoa(unit)}))
 	}
-	wrote, count := whose(func(c Commit) bool { return len(c.Secrets) > 0 }), 1
+	removed := m.committed(unit, secret.Remove)
+	for _, w := range m.committed(unit, secret.Add) {
+		gone := slices.ContainsFunc(removed, func(r secret.Write) bool { return r.ID == w.ID })
+		assert.Equal(t, gone, m.secrets[w.ID].content.Ended(), "a secret is there until it is removed, and never again")
+	}
+	wrote := whose(func(c Commit) bool {
+		return slices.ContainsFunc(c.Secrets, func(w secret.Write) bool { return w.Kind == secret.Set })
+	})
+	count := 1
 	for _, c := range m.points {
 		if wrote(c) {
 			count++

@@ -165,12 +165,15 @@ func (d delivery) next() (Request, error) {
 	return d.confirmed(each(bags), read), nil
 }
 
-// unread returns the reading of secrets and bags that are not known; nil if all are.
+// unread returns the reading of secrets and bags that are not known; nil if all are. That a secret is absent is known
+// only if it was read after the outbox: the transaction that makes it may have been delivered before.
 func (d delivery) unread() Request {
 	var all []Request
 	known := map[string]bool{}
 	for _, w := range d.Secrets {
-		if d.stored.secrets[w.ID].at == 0 && !known[w.ID] {
+		k := d.stored.secrets[w.ID]
+		absent := !k.There && k.Transaction != d.ID && w.Kind != secret.Add
+		if (k.at == 0 || absent && k.at < d.stored.outbox.at) && !known[w.ID] {
 			all = append(all, ReadSecret{w.ID})
 		}
 		known[w.ID] = true
@@ -202,7 +205,7 @@ func (d delivery) parts() ([]part, error) {
 		request, err := d.secret(writes)
 		removes := slices.ContainsFunc(writes, func(w secret.Write) bool { return w.Kind == secret.Remove })
 		switch {
-		case conversation.RefusalOf(err) == conversation.Gone && removes && !d.stored.secrets[writes[0].ID].There:
+		case conversation.RefusalOf(err) == conversation.Gone && removes && d.delivered() && !d.stored.secrets[writes[0].ID].There:
 			// Another process removed it as part of the same transaction.
 		case err != nil:
 			return nil, err

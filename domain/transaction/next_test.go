@@ -236,6 +236,38 @@ func TestLate(t *testing.T) {
 	}
 }
 
+// A process that is late does not make a secret again that the unit has removed meanwhile (TRUST.md T10).
+func TestLateCreation(t *testing.T) {
+	removes := secret.Write{Kind: secret.Remove, ID: secretID}
+	tests := map[string]struct {
+		why    string
+		commit Commit
+	}{
+		"Alone":        {why: "its author has asked another process meanwhile", commit: with(commit("t"), adds())},
+		"InAnOutbox":   {why: "another process has delivered it", commit: with(commit("t", change("one", true, "a", "1")), adds())},
+		"SecretsAlone": {why: "a grant is part of it", commit: with(commit("t"), adds(), secret.Write{Kind: secret.Set, ID: secretID, Label: "l"})},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := newStore()
+			late := s.committer(tc.commit, true)
+			for !late.about("WriteSecret") {
+				require.False(t, late.done, "%v", late.err)
+				late.step()
+			}
+			if late.stored.posted {
+				require.NoError(t, s.deliverer(1).finish())
+			} else {
+				require.NoError(t, s.committer(tc.commit, true).finish())
+			}
+			require.False(t, s.secrets[secretID].content.Ended())
+			require.NoError(t, s.committer(with(commit("u"), removes), true).finish())
+			_ = late.finish()
+			assert.True(t, s.secrets[secretID].content.Ended(), tc.why)
+		})
+	}
+}
+
 func TestPrepare(t *testing.T) {
 	s := newStore()
 	require.NoError(t, s.committer(commit("s", change("one", true, "a", "1")), true).finish())

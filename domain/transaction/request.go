@@ -49,7 +49,8 @@ type WriteBag struct {
 // ReadSecret reads the object of a secret.
 type ReadSecret struct{ ID string }
 
-// WriteSecret writes a secret, or creates its object; one without revisions has ended, and its object is deleted.
+// WriteSecret writes a secret, or creates its object. One without revisions has ended, and its object is deleted, but for
+// a tombstone.
 type WriteSecret struct {
 	ID          string
 	Secret      secret.Secret

@@ -15,9 +15,11 @@ func (d delivery) secret(writes []secret.Write) (Request, error) {
 	switch {
 	case k.Transaction == d.ID:
 		return nil, nil
-	case k.There && first.Kind == secret.Add:
+	case first.Kind == secret.Add && k.IsTombstone() && d.delivered():
+		return nil, nil // another process made it, and its owner has removed it since
+	case first.Kind == secret.Add && (k.There || k.IsTombstone()):
 		return nil, &conversation.Error{
-			Kind: conversation.Invalid, Message: "cannot make secret " + first.ID + ": there is one", Cure: "make another",
+			Kind: conversation.Invalid, Message: "cannot make secret " + first.ID + ": that ID is taken", Cure: "make another",
 		}
 	case !k.There && first.Kind != secret.Add:
 		return nil, fmt.Errorf("cannot write secret %s: %w", first.ID, secret.Unknown(first.ID))
@@ -25,7 +27,7 @@ func (d delivery) secret(writes []secret.Write) (Request, error) {
 		return nil, fmt.Errorf("cannot write secret %s: %w", first.ID, ErrDeposed)
 	}
 	after, apply := k.Secret, secret.Apply
-	if d.ID != "" && d.stored.outbox.ID == d.ID {
+	if d.delivered() {
 		apply = secret.Deliver
 	}
 	for _, w := range writes {
@@ -37,6 +39,9 @@ func (d delivery) secret(writes []secret.Write) (Request, error) {
 	if !k.There && after.Ended() {
 		return nil, nil // the transaction removes what it adds
 	}
+	if after.Ended() {
+		after = k.Removal(d.now)
+	}
 	request := WriteSecret{
 		ID: first.ID, Secret: after, Term: k.Term, Transaction: d.ID, Unreachable: secret.Unreachable(k.Secret, writes, after),
 	}
@@ -45,3 +50,6 @@ func (d delivery) secret(writes []secret.Write) (Request, error) {
 	}
 	return request, nil
 }
+
+// delivered reports whether the commit is delivered from an outbox, so that its writes have been admitted.
+func (d delivery) delivered() bool { return d.ID != "" && d.stored.outbox.ID == d.ID }

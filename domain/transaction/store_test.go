@@ -128,6 +128,12 @@ func (p *process) step() {
 	}
 }
 
+// about reports whether a request of that kind is next.
+func (p *process) about(kind string) bool {
+	request, err := p.next(p.stored)
+	return err == nil && request != nil && fmt.Sprintf("%T", request) == "transaction."+kind
+}
+
 // finish carries out all requests.
 func (p *process) finish() error {
 	for range 200 {
@@ -206,14 +212,14 @@ func (p *process) carryOutPart(request Request) error {
 	case ReadSecret:
 		p.seen[r.ID] = p.store.secrets[r.ID].revision
 		k := p.store.secrets[r.ID].content
-		k.There = p.seen[r.ID] > 0
+		k.There = p.seen[r.ID] > 0 && !k.IsTombstone()
 		p.stored.SetSecret(r.ID, k)
 	case WriteSecret:
-		k := StoredSecret{There: true, Secret: r.Secret, Term: r.Term, Transaction: r.Transaction}
+		k := StoredSecret{There: !r.Secret.Ended(), Secret: r.Secret, Term: r.Term, Transaction: r.Transaction}
 		err := p.putSecret(r.ID, k)
-		if err == nil && r.Secret.Ended() {
+		if err == nil && r.Secret.Ended() && !r.Secret.IsTombstone() {
 			delete(p.store.secrets, r.ID)
-			p.seen[r.ID], k.There = 0, false
+			p.seen[r.ID] = 0
 		}
 		if err == nil {
 			p.stored.WroteSecret(r.ID, k)

@@ -237,7 +237,7 @@ func (c *city) ungranted() (secrets int) {
 	var list v1alpha1.RelatedSecretList
 	require.NoError(c.t, c.objects.List(c.t.Context(), &list, client.InNamespace(c.namespace)))
 	for _, s := range list.Items {
-		if len(s.State.Access) == 0 {
+		if s.State.RemovalTime == nil && len(s.State.Access) == 0 {
 			secrets++
 		}
 	}

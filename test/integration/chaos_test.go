@@ -176,7 +176,8 @@ func (w *chaosWorld) nothingLeft() {
 				}
 			}
 			for _, secret := range secrets.Items {
-				if !slices.ContainsFunc(secret.State.Access, func(a v1alpha1.SecretAccess) bool { return living[a.RelationUID] }) {
+				removed := secret.State.RemovalTime != nil
+				if !removed && !slices.ContainsFunc(secret.State.Access, func(a v1alpha1.SecretAccess) bool { return living[a.RelationUID] }) {
 					return fmt.Sprintf("RelatedSecret %s, of %s: %+v", secret.Name, secret.CreationTimestamp.Format(time.TimeOnly), secret.State)
 				}
 			}

@@ -62,6 +62,11 @@ type RelatedSecretState struct {
 	// latestRevision is the highest revision number so far. Default 0: no revision.
 	// +optional
 	LatestRevision int64 `json:"latestRevision,omitempty"`
+	// removalTime is the time at which its owner removed the secret, soon after making it. The object
+	// stays for up to two hours, so that a late request does not make the secret again. Unset: the
+	// secret was not removed.
+	// +optional
+	RemovalTime *metav1.Time `json:"removalTime,omitempty"`
 	// revisions lists the revisions that can still be read, in order of number. Unset: none.
 	// +optional
 	// +listType=map

@@ -857,6 +857,10 @@ func (in *RelatedSecretState) DeepCopyInto(out *RelatedSecretState) {
 		in, out := &in.RotationTime, &out.RotationTime
 		*out = (*in).DeepCopy()
 	}
+	if in.RemovalTime != nil {
+		in, out := &in.RemovalTime, &out.RemovalTime
+		*out = (*in).DeepCopy()
+	}
 	if in.Revisions != nil {
 		in, out := &in.Revisions, &out.Revisions
 		*out = make([]SecretRevision, len(*in))

@@ -11,6 +11,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/transaction"
 )
@@ -19,7 +20,15 @@ import (
 // reach until the transaction is committed. It returns the writes without content.
 func (e *executor) prepare(ctx context.Context, commit transaction.Commit, drafts []secret.Draft, leads bool) ([]secret.Write, error) {
 	unit := secret.Unit{Application: commit.Application, Number: strconv.Itoa(commit.Unit), Leads: leads}
-	if err := e.rehearse(ctx, unit, drafts); err != nil {
+	err := e.rehearse(ctx, unit, drafts)
+	if conversation.RefusalOf(err) == conversation.Gone { // unless the unit's last transaction is about to make it
+		if _, err := e.Commits.deliver(ctx, e.namespace, e.outbox); err != nil {
+			return nil, err
+		}
+		e.stored = transaction.Stored{}
+		err = e.rehearse(ctx, unit, drafts)
+	}
+	if err != nil {
 		return nil, err
 	}
 	writes := make([]secret.Write, len(drafts))
@@ -96,9 +105,10 @@ func (e *executor) readSecret(ctx context.Context, id string) error {
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("cannot read secret %s: %w", id, err)
 	}
-	known := transaction.StoredSecret{There: err == nil, Term: int(s.State.Term), Transaction: s.State.Transaction}
+	known := transaction.StoredSecret{Term: int(s.State.Term), Transaction: s.State.Transaction}
 	if err == nil {
 		known.Secret = convert.ToSecret(s)
+		known.There = !known.IsTombstone()
 	}
 	e.note(func() {
 		if e.secrets == nil {
@@ -110,8 +120,8 @@ func (e *executor) readSecret(ctx context.Context, id string) error {
 	return nil
 }
 
-// writeSecret writes a secret, or creates its object, or deletes that of one that has ended. The content that is then
-// out of reach is marked before, and removed afterwards.
+// writeSecret writes a secret or a tombstone, creates the object, or deletes that of a secret that has ended. The content
+// that is then out of reach is marked before, and removed afterwards.
 func (e *executor) writeSecret(ctx context.Context, w transaction.WriteSecret) error {
 	if err := e.Contents.Mark(ctx, e.namespace, w.Unreachable); err != nil {
 		return fmt.Errorf("cannot write secret %s: %w", w.ID, err)
@@ -123,7 +133,7 @@ func (e *executor) writeSecret(ctx context.Context, w transaction.WriteSecret) e
 	s.State.Transaction, s.State.Term = w.Transaction, int64(w.Term)
 	var err error
 	switch {
-	case w.Secret.Ended():
+	case w.Secret.Ended() && !w.Secret.IsTombstone():
 		err = client.IgnoreNotFound(e.Writer.Delete(ctx, s, object.Unchanged(s)))
 	case s.UID == "":
 		err = e.Writer.Create(ctx, s)

@@ -6,9 +6,11 @@ import (
 	"strconv"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/kubetest"
@@ -86,7 +88,43 @@ func TestCommitSecrets(t *testing.T) {
 	_, err = commits.Commit(t.Context(), kubetest.Commit(), []secret.Draft{write(secret.Remove, secretID, "")})
 	require.NoError(t, err)
 	assert.Empty(t, kept)
-	require.Error(t, server.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: secretID}, &v1alpha1.RelatedSecret{}))
+	assert.True(t, secretOf(t, server, secretID).IsTombstone())
+	_, err = commits.Commit(t.Context(), kubetest.Commit(), []secret.Draft{write(secret.Set, secretID, "three")})
+	assert.Equal(t, conversation.Gone, conversation.RefusalOf(err))
+}
+
+// A secret is removed with its object, unless it is so young that a process may be late with its creation (TRUST.md T10).
+func TestRemovalOfAnOldSecret(t *testing.T) {
+	server, commits, kept := keeping()
+	_, err := commits.Commit(t.Context(), kubetest.Commit(), []secret.Draft{write(secret.Add, secretID, "one")})
+	require.NoError(t, err)
+	old := object.Named(&v1alpha1.RelatedSecret{}, "shop", secretID)
+	require.NoError(t, server.Get(t.Context(), client.ObjectKeyFromObject(old), old))
+	old.CreationTimestamp = metav1.NewTime(commits.Now().Add(-time.Hour))
+	server.Kept.Put(old)
+	_, err = commits.Commit(t.Context(), kubetest.Commit(), []secret.Draft{write(secret.Remove, secretID, "")})
+	require.NoError(t, err)
+	assert.Empty(t, kept)
+	require.Error(t, server.Get(t.Context(), client.ObjectKeyFromObject(old), old))
+}
+
+// A unit writes about a secret whose creation it has committed, before another process has delivered that (TRUST.md T10).
+func TestSecretOfAnUndeliveredTransaction(t *testing.T) {
+	for _, next := range []secret.Draft{write(secret.Set, secretID, "two"), write(secret.Remove, secretID, "")} {
+		t.Run(string(next.Kind), func(t *testing.T) {
+			server, commits, _ := keeping()
+			server.Kept.Put(kubetest.Changed("one")...)
+			server.Most = 1 // the outbox is written
+			made := kubetest.Commit(kubetest.Change("one", false, "a", "1"))
+			_, err := commits.Commit(t.Context(), made, []secret.Draft{write(secret.Add, secretID, "one")})
+			require.ErrorIs(t, err, kubetest.ErrGone)
+			server.Most = 0
+			_, err = commits.Commit(t.Context(), kubetest.Commit(), []secret.Draft{next})
+			require.NoError(t, err)
+			stored := secretOf(t, server, secretID)
+			assert.Equal(t, next.Kind == secret.Remove, stored.IsTombstone())
+		})
+	}
 }
 
 // What a unit may not do to a secret is refused before anything is stored.

@@ -176,6 +176,8 @@ func (v *Vault) Apply(ctx context.Context, namespace string, decision secret.Dec
 	switch d := decision.(type) {
 	case secret.End:
 		return v.forget(ctx, namespace, d.ID, func(secret.Secret) secret.Secret { return secret.Secret{} })
+	case secret.Drop:
+		return v.forget(ctx, namespace, d.ID, func(secret.Secret) secret.Secret { return secret.Secret{} })
 	case secret.LetGo:
 		return v.forget(ctx, namespace, d.ID, d.Of)
 	case secret.Unmark:
@@ -214,7 +216,7 @@ func (v *Vault) forget(ctx context.Context, namespace, id string, change func(se
 			return err
 		}
 		before := convert.ToSecret(&stored)
-		if before.Ended() {
+		if before.Ended() && !before.IsTombstone() {
 			return nil // it was restored without state meanwhile
 		}
 		after := change(before)

@@ -100,6 +100,11 @@ func TestApply(t *testing.T) {
 	assert.Empty(t, contentOf(t, server))
 	require.NoError(t, v.Apply(t.Context(), "shop", secret.End{ID: secretID}), "twice is once")
 	require.Error(t, v.Apply(t.Context(), "shop", nil))
+	tombstone := object.Named(&v1alpha1.RelatedSecret{}, "shop", secretID)
+	convert.SetSecret(tombstone, secret.Secret{Removed: v.Now()})
+	server.Kept.Put(tombstone)
+	require.NoError(t, v.Apply(t.Context(), "shop", secret.Drop{ID: secretID}))
+	require.Error(t, server.Get(t.Context(), client.ObjectKeyFromObject(tombstone), tombstone))
 	stateless := object.Named(&v1alpha1.RelatedSecret{}, "shop", otherID)
 	server.Kept.Put(stateless)
 	for _, d := range []secret.Decision{secret.End{ID: otherID}, secret.LetGo{ID: otherID, Relations: []string{"one"}}} {

@@ -14,6 +14,7 @@ func ToSecret(s *v1alpha1.RelatedSecret) secret.Secret {
 		ID: s.Name, Made: s.CreationTimestamp.UTC(), Owner: secret.Owner{Application: s.Spec.Application, Unit: s.Spec.Unit},
 		Label: s.State.Label, Description: s.State.Description,
 		Rotation: secret.Rotation(s.State.Rotation), Rotates: value.Time(s.State.RotationTime), Latest: int(s.State.LatestRevision),
+		Removed: value.Time(s.State.RemovalTime),
 	}
 	for _, r := range s.State.Revisions {
 		d.Revisions = append(d.Revisions, secret.Revision{
@@ -37,7 +38,7 @@ func SetSecret(s *v1alpha1.RelatedSecret, d secret.Secret) {
 	s.State = v1alpha1.RelatedSecretState{
 		Label: d.Label, Description: d.Description,
 		Rotation: v1alpha1.Rotation(d.Rotation), RotationTime: value.FromTime(d.Rotates), LatestRevision: int64(d.Latest),
-		Term: s.State.Term, Transaction: s.State.Transaction,
+		RemovalTime: value.FromTime(d.Removed), Term: s.State.Term, Transaction: s.State.Transaction,
 	}
 	for _, r := range d.Revisions {
 		s.State.Revisions = append(s.State.Revisions, v1alpha1.SecretRevision{

@@ -31,4 +31,8 @@ func TestSecretIsInItsState(t *testing.T) {
 	assert.Equal(t, want, ToSecret(s))
 	assert.EqualValues(t, 4, s.State.Term, "its author says which")
 	assert.Equal(t, "t", s.State.Transaction)
+
+	tombstone := secret.Secret{ID: "a", Owner: want.Owner, Latest: 3, Removed: noon}
+	SetSecret(s, tombstone)
+	assert.Equal(t, tombstone, ToSecret(s))
 }
