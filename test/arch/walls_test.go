@@ -91,6 +91,12 @@ var mayImport = map[string]string{
 	"webhook/*": "domain webhook/internal controller/api " + kubeTypes + " sigs.k8s.io/controller-runtime/pkg/webhook " + watched,
 
 	"controller/*":      "domain controller/api controller/adapter " + kubeClient + " " + wire + " " + watched,
+	"controller/relation": "domain controller/api/v1alpha1 controller/adapter/kube/object " + kubeClient + " " + watched,
+	"controller/schema":   "controller/api/v1alpha1 " + kubeClient,
+	"controller/secret":   "domain/secret github.com/golang/glog",
+	// The adapters among them count the bytes of a call and prove a connection, and hold no object.
+	"controller/serve": "domain controller/adapter/kube/meter controller/adapter/listener controller/api/convert/agent " +
+		"controller/api/relations sigs.k8s.io/controller-runtime/pkg/metrics " + wire + " " + watched,
 	"controller/agent":  "domain controller/api/convert/agent controller/api/relations controller/adapter google.golang.org/protobuf github.com/golang/glog golang.org/x/sys/unix",
 	"controller/bundle": "domain/bundle",
 	// The one room that joins what brings content to what carries it out.
