@@ -1,0 +1,40 @@
+package negotiation
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+)
+
+// An object that declares something and is ignored is named, but for a Service that has just come before its workload.
+func TestIgnore(t *testing.T) {
+	fault := func(reason string, age time.Duration) application.Fault {
+		return application.Fault{Application: "db", Reason: reason, Message: "Service db", Created: at().Add(-age)}
+	}
+	tests := map[string]struct {
+		why   string
+		fault application.Fault
+		named bool
+		wake  time.Duration
+	}{
+		"Wrong":     {why: "only a person can mend it", fault: fault("Twice", 0), named: true},
+		"NoPods":    {why: "its workload may follow", fault: fault(application.ReasonNoPods, 9*time.Second), wake: time.Second},
+		"NoPodsYet": {why: "it has not followed", fault: fault(application.ReasonNoPods, 10*time.Second), named: true},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			is := ignore(index(relation.Snapshot{Namespace: "shop", Now: at(), Orphans: []application.Fault{tc.fault}}))
+			assert.Equal(t, tc.named, len(is.faults["db"]) == 1, tc.why)
+			assert.Equal(t, tc.named, len(leftOutOf(is.faults["db"])) == 1, tc.why)
+			if tc.wake > 0 {
+				assert.Equal(t, at().Add(tc.wake), is.wake, tc.why)
+			} else {
+				assert.Zero(t, is.wake, tc.why)
+			}
+		})
+	}
+}
