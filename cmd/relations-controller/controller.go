@@ -181,11 +181,13 @@ func (c *controller) addServers(ctx context.Context) error {
 	shown := &views.Views{Reader: c.manager.GetCache(), Changed: api.ApplicationChanged, PodChanged: api.PodChanged}
 	store := views.StoreRevisions{Reader: c.manager.GetAPIReader()}
 	api.World, api.Live = shown, store
+	counter := commits.Counter{Cached: c.manager.GetCache(), Live: c.manager.GetAPIReader(), Writer: c.manager.GetClient()}
+	api.Counter = counter
 	api.Budgets = serve.NewBudgets(shown, statuses, time.Now)
 	bags.Afford = api.Budgets.Afford
 	synced := make(chan struct{})
 	follow := everywhere(func(ctx context.Context) error {
-		if err := shown.Follow(ctx, c.manager.GetCache()); err != nil {
+		if err := errors.Join(shown.Follow(ctx, c.manager.GetCache()), counter.Follow(ctx, c.manager.GetCache())); err != nil {
 			return err
 		}
 		close(synced)

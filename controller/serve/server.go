@@ -87,6 +87,8 @@ type Server struct {
 	Statuses   Statuses
 	// Live reads the revisions of the store itself; without it, each agent with later ones is sent away.
 	Live StoreRevisions
+	// Counter counts the ids that agents have received; nil if it is not done.
+	Counter Counter
 	// Budgets bound what units write; nil for no bound.
 	Budgets *Budgets
 	// Now is the clock of leases.
@@ -165,6 +167,9 @@ func (s *Server) Converse(ctx context.Context, stream *connect.BidiStream[v1alph
 		return err
 	}
 	if err := c.waitFor(ctx, hello.GetRevisions()); err != nil {
+		return err
+	}
+	if err := raise(ctx, s.Counter, s.Budgets.signal(s.Identities, id), id, int(hello.GetLastRelation())); err != nil {
 		return err
 	}
 	streams.Inc()

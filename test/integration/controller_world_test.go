@@ -276,11 +276,13 @@ func (w *controllerWorld) controllerOf(writes int64, counted string) *controller
 	api.Streams.Greatest = w.streamAge
 	views := &views.Views{Reader: m.GetCache(), Changed: api.ApplicationChanged, PodChanged: api.PodChanged}
 	api.World = views
+	counter := commits.Counter{Cached: m.GetCache(), Live: m.GetAPIReader(), Writer: m.GetClient()}
+	api.Counter = counter
 	api.Budgets = serve.NewBudgets(views, statuses, time.Now)
 	store.Afford = api.Budgets.Afford
 	synced := make(chan struct{})
 	require.NoError(w.t, m.Add(manager.RunnableFunc(func(ctx context.Context) error {
-		if err := views.Follow(ctx, m.GetCache()); err != nil {
+		if err := errors.Join(views.Follow(ctx, m.GetCache()), counter.Follow(ctx, m.GetCache())); err != nil {
 			return err
 		}
 		close(synced)
