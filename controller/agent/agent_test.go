@@ -110,7 +110,7 @@ func settings(t require.TestingT, consumes, env string) Settings {
 // for each relation what was heard last.
 type model struct {
 	used    map[string]uint64
-	last    int64 // the highest id
+	last    int64   // the highest id
 	order   []int64 // as they came to have data
 	bags    map[int64]map[string]string
 	ended   map[int64]bool
