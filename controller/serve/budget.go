@@ -120,15 +120,10 @@ func (b *Budgets) purse(ctx context.Context, identities Identities, l *budget.Le
 	}}
 }
 
-// signal returns what takes one write from the budget for signals of a pod that converses.
-func (b *Budgets) signal(identities Identities, id identity.Identity) func(context.Context) error {
-	return func(ctx context.Context) error {
-		if b == nil {
-			return nil
-		}
-		ctx = context.WithValue(ctx, provenKey{}, id)
-		return b.purse(ctx, identities, b.signals).take(ctx, budget.Cost{Commits: 1})
-	}
+// signal takes one write of a pod that converses from its budget for signals.
+func (b *Budgets) signal(ctx context.Context, identities Identities, id identity.Identity) error {
+	ctx = context.WithValue(ctx, provenKey{}, id)
+	return b.purse(ctx, identities, b.signals).take(ctx, budget.Cost{Commits: 1})
 }
 
 // bounded answers requests within answerWithin, each at the cost of its unit. A request needs a commit in the budget,

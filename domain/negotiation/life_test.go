@@ -444,26 +444,6 @@ func TestIDsAreNeverGivenTwice(t *testing.T) {
 	assert.Equal(t, 5, w.only(t).State.ID)
 }
 
-// An id that a handler has received is not given again after the store was restored to a time before: the agent names it
-// when it connects (TRUST.md T3).
-func TestIDsAfterARestoreAreAboveThoseOfAgents(t *testing.T) {
-	w := newWorld()
-	w.external("db", "main:pg")
-	w.consumes("web", "store:pg", "db")
-	w.settle(t)
-	restored := w.clone()
-	w.consumes("shop", "store:pg", "db")
-	w.settle(t)
-	heard := w.between(t, "shop:store-db:main").State.ID
-
-	count, err := relation.Count{LastRelation: restored.lastRelation}.Raise(heard)
-	require.NoError(t, err)
-	restored.lastRelation = count.LastRelation
-	restored.consumes("bank", "store:pg", "db")
-	restored.settle(t)
-	assert.Greater(t, restored.between(t, "bank:store-db:main").State.ID, heard)
-}
-
 // Relations that were restored without the count of the namespace are counted again (TRUST.md T5).
 func TestCountFollowsRelations(t *testing.T) {
 	w := newWorld()

@@ -1,7 +1,8 @@
-package commits
+package counts
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -16,18 +17,21 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/identity"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
-// Counter counts the ids of the relations of namespaces. A store that was restored has lower counts than those that agents
-// and this replica know (TRUST.md T3).
+// Counter raises counts of relations.
 type Counter struct {
 	// Cached reads from the informers, and Live from the API server itself.
 	Cached, Live client.Reader
 	Writer       client.Writer
 }
 
-// again is how often, and for how long, a count that fell is tried to be raised.
+// writeWithin is how long raising a count may take: an agent waits for it.
+const writeWithin = 8 * time.Second
+
+// again is how often, and for how long, raising a count that fell is tried.
 //
 //nolint:gochecknoglobals // about eight minutes
 var again = wait.Backoff{Duration: time.Second, Factor: 2, Steps: 9, Jitter: 0.1}
@@ -36,13 +40,12 @@ var again = wait.Backoff{Duration: time.Second, Factor: 2, Steps: 9, Jitter: 0.1
 // synced.
 func (c Counter) Follow(ctx context.Context, informers cache.Cache) error {
 	informer, err := informers.GetInformer(ctx, &v1alpha1.RelatedNamespace{})
-	if err != nil {
-		return fmt.Errorf("cannot follow the counts of relations: %w", err)
+	if err == nil {
+		_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+			UpdateFunc: func(before, after any) { c.keep(ctx, before, after) },
+			DeleteFunc: func(before any) { c.keep(ctx, before, nil) },
+		})
 	}
-	_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-		UpdateFunc: func(before, after any) { c.keep(ctx, before, after) },
-		DeleteFunc: func(before any) { c.keep(ctx, before, nil) },
-	})
 	if err != nil {
 		return fmt.Errorf("cannot follow the counts of relations: %w", err)
 	}
@@ -62,23 +65,37 @@ func (c Counter) keep(ctx context.Context, before, after any) {
 		return
 	}
 	_ = wait.ExponentialBackoffWithContext(ctx, again, func(ctx context.Context) (bool, error) {
-		err := c.Raise(ctx, was.Namespace, int(was.State.LastRelation))
+		err := c.raise(ctx, was.Namespace, int(was.State.LastRelation))
 		if err != nil {
-			glog.Warningf("the count of relations fell: %v", err)
+			glog.Warningf("a count of relations has fallen: %v", err)
 		}
 		return err == nil, nil
 	})
 }
 
-// LastRelation returns the highest id that a relation of a namespace was given, as the informers show it; 0 for none.
-func (c Counter) LastRelation(ctx context.Context, namespace string) (int, error) {
-	record, err := recordIn(ctx, c.Cached, namespace)
-	return int(record.State.LastRelation), err
+// Raise counts an id that the agent of a pod has received, unless the informers show that it is counted. The pod pays
+// before anything is read from the API server. An id that is too high is logged and ignored.
+func (c Counter) Raise(ctx context.Context, of identity.Identity, received int, pay func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, writeWithin)
+	defer cancel()
+	shown, err := recordIn(ctx, c.Cached, of.Namespace)
+	if err != nil || received <= int(shown.State.LastRelation) {
+		return err
+	}
+	if err := pay(ctx); err != nil {
+		return err
+	}
+	err = c.raise(ctx, of.Namespace, received)
+	if errors.Is(err, relation.ErrFarAhead) {
+		glog.Warningf("what the agent of pod %s/%s has received is ignored: %v", of.Namespace, of.Pod, err)
+		return nil
+	}
+	return err
 }
 
-// Raise stores an id as the highest that was given, unless a higher one is stored. In a namespace that ends no relation
+// raise stores an id as the highest that was given, unless a higher one is stored. In a namespace that ends no relation
 // gets an id.
-func (c Counter) Raise(ctx context.Context, namespace string, received int) error {
+func (c Counter) raise(ctx context.Context, namespace string, received int) error {
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		record, err := recordIn(ctx, c.Live, namespace)
 		if err != nil {

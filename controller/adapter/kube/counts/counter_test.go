@@ -1,4 +1,4 @@
-package commits
+package counts
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/kubetest"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/identity"
 )
 
 // counted returns the record of a namespace whose last relation had an id.
@@ -35,42 +35,57 @@ func counting(id int64) (*kubetest.Strict, Counter) {
 	return server, Counter{Cached: server, Live: server, Writer: server}
 }
 
-// A count is raised by a conditional write, and by none where it is as high (TRUST.md T3).
+// last returns the count of the namespace.
+func last(t *testing.T, server *kubetest.Strict) int64 {
+	t.Helper()
+	record, err := recordIn(t.Context(), server, "shop")
+	require.NoError(t, err)
+	return record.State.LastRelation
+}
+
+// refusing returns a function that refuses a write with an error, nil for none.
+func refusing(err error) func(client.Object) error { return func(client.Object) error { return err } }
+
+// A count is raised by a conditional write, at the cost of the pod, and by none if it is as high (TRUST.md T3).
 func TestRaise(t *testing.T) {
+	away, poor := errors.New("the API server is away"), errors.New("write less")
 	ending := &apierrors.StatusError{ErrStatus: metav1.Status{
 		Reason: metav1.StatusReasonForbidden, Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}},
 	}}
 	tests := map[string]struct {
-		why          string
-		stored       int64
-		received     int
-		refuses, err error
-		want, writes int
+		why                 string
+		shown, stored       int64
+		received            int
+		budget, refuse, err error
+		want                int64
+		paid, writes        int
 	}{
-		"Restored": {why: "the backup is older", stored: 7, received: 9, want: 9, writes: 1},
-		"None":     {why: "the backup had no relation", received: 9, want: 9, writes: 1},
-		"Known":    {why: "the cache was late", stored: 9, received: 9, want: 9},
-		"Higher":   {why: "it never falls", stored: 11, received: 9, want: 11},
-		"TooFar":   {why: "it cannot have been given", stored: 7, received: 1 << 40, err: relation.ErrFarAhead, want: 7},
-		"Ending":   {why: "no relation gets an id there, and the units are served", received: 9, refuses: ending},
-		"Refused":  {why: "the agent tries again", stored: 7, received: 9, refuses: errAway, err: errAway, want: 7},
+		"Restored": {why: "the backup is older", shown: 7, stored: 7, received: 9, want: 9, paid: 1, writes: 1},
+		"None":     {why: "the backup had no relation", received: 9, want: 9, paid: 1, writes: 1},
+		"Known":    {why: "each agent names one that is counted", shown: 9, stored: 9, received: 9, want: 9},
+		"Late":     {why: "the cache is late", shown: 7, stored: 11, received: 9, want: 11, paid: 1},
+		"TooFar":   {why: "it cannot have been given, and the agent is served", shown: 7, stored: 7, received: 1 << 40, want: 7, paid: 1},
+		"Ending":   {why: "no relation gets an id there, and the agent is served", received: 9, refuse: ending, paid: 1},
+		"Refused":  {why: "the agent tries again", shown: 7, stored: 7, received: 9, refuse: away, err: away, want: 7, paid: 1},
+		"Poor":     {why: "TRUST.md U1", shown: 7, stored: 7, received: 9, budget: poor, err: poor, want: 7, paid: 1},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			server, counter := counting(test.stored)
-			if test.refuses != nil {
-				server.Refuses = func(client.Object) error { return test.refuses }
-			}
-			require.ErrorIs(t, counter.Raise(t.Context(), "shop", test.received), test.err)
-			last, err := counter.LastRelation(t.Context(), "shop")
-			require.NoError(t, err)
-			assert.Equal(t, test.want, last, test.why)
+			server.Refuses = refusing(test.refuse)
+			counter.Cached, _ = counting(test.shown)
+			paid := 0
+			err := counter.Raise(t.Context(), identity.Identity{Namespace: "shop", Pod: "blog-1"}, test.received, func(context.Context) error {
+				paid++
+				return test.budget
+			})
+			require.ErrorIs(t, err, test.err)
+			assert.Equal(t, test.want, last(t, server), test.why)
+			assert.Equal(t, test.paid, paid, test.why)
 			assert.Equal(t, test.writes, server.Writes, test.why)
 		})
 	}
 }
-
-var errAway = errors.New("the API server is away")
 
 // late is a client whose first write comes after that of another process.
 type late struct {
@@ -87,14 +102,13 @@ func (l *late) Update(ctx context.Context, o client.Object, opts ...client.Updat
 	return l.Client.Update(ctx, o, opts...)
 }
 
-// Of two processes that raise a count, none lowers it.
+// A count that two processes raise is the higher one.
 func TestRaiseBesideAnother(t *testing.T) {
-	server, counter := counting(7)
-	counter.Writer = &late{server, func() { require.NoError(t, Counter{server, server, server}.Raise(t.Context(), "shop", 12)) }}
-	require.NoError(t, counter.Raise(t.Context(), "shop", 9))
-	last, err := counter.LastRelation(t.Context(), "shop")
-	require.NoError(t, err)
-	assert.Equal(t, 12, last)
+	server, another := counting(7)
+	counter := another
+	counter.Writer = &late{server, func() { require.NoError(t, another.raise(t.Context(), "shop", 12)) }}
+	require.NoError(t, counter.raise(t.Context(), "shop", 9))
+	assert.EqualValues(t, 12, last(t, server))
 }
 
 // A replica that goes on while the store is restored raises the counts that fell to those that it has seen: its streams go
@@ -103,22 +117,19 @@ func TestCountsThatFall(t *testing.T) {
 	tests := map[string]struct {
 		why           string
 		before, after any
-		stored        int64
-		want          int
+		stored, want  int64
 	}{
 		"Fell":    {why: "the store was restored", before: counted(9), after: counted(7), stored: 7, want: 9},
 		"Gone":    {why: "the backup had no relation", before: counted(9), want: 9},
 		"Unseen":  {why: "it went while the watch was down", before: toolscache.DeletedFinalStateUnknown{Obj: counted(9)}, want: 9},
-		"Rose":    {why: "a relation was made", before: counted(7), after: counted(8), stored: 8, want: 8},
+		"Rose":    {why: "a relation was made", before: counted(7), after: counted(8), stored: 7, want: 7},
 		"Unknown": {why: "nothing is known of what went", before: toolscache.DeletedFinalStateUnknown{}, stored: 8, want: 8},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, counter := counting(test.stored)
+			server, counter := counting(test.stored)
 			counter.keep(t.Context(), test.before, test.after)
-			last, err := counter.LastRelation(t.Context(), "shop")
-			require.NoError(t, err)
-			assert.Equal(t, test.want, last, test.why)
+			assert.Equal(t, test.want, last(t, server), test.why)
 		})
 	}
 }
