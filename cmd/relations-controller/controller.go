@@ -19,6 +19,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/certificate"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/commits"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/counts"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/election"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/identity"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/installation"
@@ -181,11 +182,13 @@ func (c *controller) addServers(ctx context.Context) error {
 	shown := &views.Views{Reader: c.manager.GetCache(), Changed: api.ApplicationChanged, PodChanged: api.PodChanged}
 	store := views.StoreRevisions{Reader: c.manager.GetAPIReader()}
 	api.World, api.Live = shown, store
+	counter := counts.Counter{Cached: c.manager.GetCache(), Live: c.manager.GetAPIReader(), Writer: c.manager.GetClient()}
+	api.Raise = counter.Raise
 	api.Budgets = serve.NewBudgets(shown, statuses, time.Now)
 	bags.Afford = api.Budgets.Afford
 	synced := make(chan struct{})
 	follow := everywhere(func(ctx context.Context) error {
-		if err := shown.Follow(ctx, c.manager.GetCache()); err != nil {
+		if err := errors.Join(shown.Follow(ctx, c.manager.GetCache()), counter.Follow(ctx, c.manager.GetCache())); err != nil {
 			return err
 		}
 		close(synced)

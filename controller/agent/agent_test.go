@@ -110,6 +110,7 @@ func settings(t require.TestingT, consumes, env string) Settings {
 // for each relation what was heard last.
 type model struct {
 	used    map[string]uint64
+	last    int64   // the highest id
 	order   []int64 // as they came to have data
 	bags    map[int64]map[string]string
 	ended   map[int64]bool
@@ -128,7 +129,7 @@ func (m *model) hear(s *wire.Snapshot) {
 	var came []int64
 	for _, r := range s.GetRelations() {
 		id := r.GetId()
-		here[id] = true
+		here[id], m.last = true, max(m.last, id)
 		m.ended[id] = m.ended[id] || r.GetEnded()
 		if r.GetComplete() && !m.ended[id] {
 			m.present[endpointOf(id)] = true
@@ -203,7 +204,9 @@ func TestTheDiskIsTheLastAcceptableSnapshot(t *testing.T) {
 			m.hear(snapshot)
 			require.Equal(t, m.tree(), v.tree(t))
 			require.Equal(t, m.opened, a.isOpen(), "INJECTION.md I16: neither early nor late")
-			require.Equal(t, m.used, a.Revisions())
+			used, last := a.Used()
+			require.Equal(t, m.used, used)
+			require.Equal(t, m.last, last, "TRUST.md T3")
 			if rapid.IntRange(0, 3).Draw(t, "restart") == 0 {
 				before := a
 				a = New(s, v.disk(), &controller{}, nil)
@@ -211,6 +214,8 @@ func TestTheDiskIsTheLastAcceptableSnapshot(t *testing.T) {
 				a.Start()
 				require.Equal(t, m.tree(), v.tree(t), "a restart changes nothing")
 				require.Equal(t, m.opened, a.isOpen())
+				_, last = a.Used()
+				require.Equal(t, m.last, last)
 			}
 		}
 	})

@@ -9,11 +9,11 @@ import (
 	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 )
 
-// Revisions returns the highest revision of each kind that was used.
-func (a *Agent) Revisions() map[string]uint64 {
+// Used returns the highest revision of each kind and the highest id of a relation that were used.
+func (a *Agent) Used() (revisions map[string]uint64, lastRelation int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return maps.Clone(a.view.Revisions)
+	return maps.Clone(a.view.Revisions), int64(a.view.LastRelation)
 }
 
 // Eager tells whether the pod waits for its gate.

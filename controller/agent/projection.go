@@ -70,11 +70,12 @@ const unknownRevision = -1
 // (SAFETY.md E13); the contents of its bags are in the older view alone.
 func (v Projection) Merge(heard conversation.Update) Projection {
 	merged := Projection{Update: heard, Present: make(map[string]bool, len(heard.View.Relations)), Heard: true}
-	merged.View.Relations = nil
+	merged.View.Relations, merged.LastRelation = nil, v.LastRelation
 	fresh := make(map[string]conversation.Relation, len(heard.View.Relations))
 	for _, r := range heard.View.Relations {
 		merged.Present[key(r)] = true
 		fresh[key(r)] = r
+		merged.LastRelation = max(merged.LastRelation, r.ID)
 	}
 	senior := map[string]int{}
 	for i, r := range v.View.Relations {

@@ -120,6 +120,12 @@ func (b *Budgets) purse(ctx context.Context, identities Identities, l *budget.Le
 	}}
 }
 
+// signal takes one write of a pod that converses from its budget for signals.
+func (b *Budgets) signal(ctx context.Context, identities Identities, id identity.Identity) error {
+	ctx = context.WithValue(ctx, provenKey{}, id)
+	return b.purse(ctx, identities, b.signals).take(ctx, budget.Cost{Commits: 1})
+}
+
 // bounded answers requests within answerWithin, each at the cost of its unit. A request needs a commit in the budget,
 // and takes it if it writes.
 func (b *Budgets) bounded(identities Identities) connect.UnaryInterceptorFunc {

@@ -87,6 +87,8 @@ type Server struct {
 	Statuses   Statuses
 	// Live reads the revisions of the store itself; without it, each agent with later ones is sent away.
 	Live StoreRevisions
+	// Raise counts an id that an agent has received, so that no later relation gets it; pay takes the cost of a write.
+	Raise func(ctx context.Context, of identity.Identity, received int, pay func(context.Context) error) error
 	// Budgets bound what units write; nil for no bound.
 	Budgets *Budgets
 	// Now is the clock of leases.
@@ -166,6 +168,12 @@ func (s *Server) Converse(ctx context.Context, stream *connect.BidiStream[v1alph
 	}
 	if err := c.waitFor(ctx, hello.GetRevisions()); err != nil {
 		return err
+	}
+	if received := int(hello.GetLastRelation()); received > 0 {
+		pay := func(ctx context.Context) error { return s.Budgets.signal(ctx, s.Identities, id) }
+		if err := s.Raise(ctx, id, received, pay); err != nil {
+			return refuse(err)
+		}
 	}
 	streams.Inc()
 	defer streams.Dec()

@@ -44,4 +44,7 @@ type Update struct {
 	Own       Own
 	// Reset reports that the store went back: the revisions may be lower than those of earlier updates.
 	Reset bool
+	// LastRelation is the highest id of a relation that the unit has received, also before a restart. An update from the
+	// controller has none.
+	LastRelation int
 }

@@ -161,6 +161,7 @@ var mayImport = map[string]string{
 	"controller/adapter/kube/aggregation":  "controller/adapter/kube/object controller/api/job/v1alpha1 controller/api/people controller/job/people github.com/golang/glog " + kubeClient,
 	"controller/adapter/kube/commits":      "domain controller/api controller/adapter/kube/object " + "k8s.io/utils/lru golang.org/x/sync/errgroup " + kubeClient,
 	"controller/adapter/kube/copies":       "domain controller/adapter/kube/object " + kubeClient,
+	"controller/adapter/kube/counts":       "domain controller/api controller/adapter/kube/object github.com/golang/glog " + kubeClient,
 	"controller/adapter/kube/election":     kubeClient + " github.com/golang/glog",
 	"controller/adapter/kube/history":      "domain controller/api " + kubeClient,
 	"controller/adapter/kube/identity":     "domain controller/api controller/adapter/kube/object github.com/go-jose/go-jose/v4 golang.org/x/time/rate " + kubeClient + " " + watched,

@@ -16,7 +16,8 @@ import (
 )
 
 // The store is restored as it was before some writes and a new tenant, with higher revisions, while all agents live. Every
-// reader then equals the store, no data of a living relation is gone, and writes go on (TRUST.md, "Shown by").
+// reader then equals the store, no data of a living relation is gone, writes go on (TRUST.md, "Shown by"), and a new tenant
+// has an id that the handlers of the bank have not received for another one.
 func TestChaosRestore(t *testing.T) {
 	w := newChaosWorld(t)
 	w.open()
@@ -32,6 +33,7 @@ func TestChaosRestore(t *testing.T) {
 	require.NoError(t, w.tenant())
 	w.settled("with another tenant")
 
+	highest := stored(w.controllerWorld, &v1alpha1.RelatedNamespace{}, v1alpha1.NamespaceRecord).State.LastRelation
 	w.paused(func() {
 		w.journal.Restore()
 		w.restoreStore(saved)
@@ -40,6 +42,10 @@ func TestChaosRestore(t *testing.T) {
 		w.journal.Restored()
 	})
 	w.settled("after the restore")
+	require.NoError(t, w.tenant())
+	w.settled("with a tenant after the restore")
+	id := stored(w.controllerWorld, &v1alpha1.RelatedNamespace{}, v1alpha1.NamespaceRecord).State.LastRelation
+	assert.Greater(t, id, highest, "TRUST.md T3: the bank has had a relation with each id up to that")
 	assert.Empty(t, w.journal.Faults())
 	w.nothingLeft()
 	w.recovers()

@@ -35,11 +35,11 @@ type follower struct {
 	odd  []string
 }
 
-// Revisions returns what the follower has used.
-func (f *follower) Revisions() map[string]uint64 {
+// Used returns the revisions that the follower has used.
+func (f *follower) Used() (revisions map[string]uint64, lastRelation int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.revisions
+	return f.revisions, 0
 }
 
 // Eager is false: its gate is open.

@@ -35,6 +35,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/commits"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/copies"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/counts"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/identity"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/interfaces"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/meter"
@@ -276,11 +277,13 @@ func (w *controllerWorld) controllerOf(writes int64, counted string) *controller
 	api.Streams.Greatest = w.streamAge
 	views := &views.Views{Reader: m.GetCache(), Changed: api.ApplicationChanged, PodChanged: api.PodChanged}
 	api.World = views
+	counter := counts.Counter{Cached: m.GetCache(), Live: m.GetAPIReader(), Writer: m.GetClient()}
+	api.Raise = counter.Raise
 	api.Budgets = serve.NewBudgets(views, statuses, time.Now)
 	store.Afford = api.Budgets.Afford
 	synced := make(chan struct{})
 	require.NoError(w.t, m.Add(manager.RunnableFunc(func(ctx context.Context) error {
-		if err := views.Follow(ctx, m.GetCache()); err != nil {
+		if err := errors.Join(views.Follow(ctx, m.GetCache()), counter.Follow(ctx, m.GetCache())); err != nil {
 			return err
 		}
 		close(synced)

@@ -23,9 +23,9 @@ const maxMessage = 16 << 20
 
 // Listener receives the messages and failures of the stream.
 type Listener interface {
-	// Revisions returns what to tell a replica that we have acted on
-	// (SAFETY.md V4).
-	Revisions() map[string]uint64
+	// Used returns what a replica must have or know of: the revisions that were acted on (SAFETY.md V4), and the highest
+	// id of a relation that was received (TRUST.md T3).
+	Used() (revisions map[string]uint64, lastRelation int64)
 	// Eager reports whether a caller waits, so that longer pauses would hurt.
 	Eager() bool
 	// Connected is called when a replica has begun to answer.
@@ -110,7 +110,8 @@ func (c *Client) converse(ctx context.Context) error {
 	greeting := time.AfterFunc(c.Pace.Greeting, func() { cancel(errSilent) })
 	defer greeting.Stop()
 
-	hello := &wire.Hello{Token: token, Revisions: c.Listener.Revisions(), Pieces: true}
+	revisions, lastRelation := c.Listener.Used()
+	hello := &wire.Hello{Token: token, Revisions: revisions, Pieces: true, LastRelation: lastRelation}
 	err = stream.Send(&wire.ConverseRequest{Message: &wire.ConverseRequest_Hello{Hello: hello}})
 	if err != nil && !errors.Is(err, io.EOF) { // on EOF, receiving says why
 		return cause(ctx, err)

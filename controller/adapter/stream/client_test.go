@@ -33,6 +33,7 @@ type ear struct {
 	connected int
 	answered  int
 	revisions map[string]uint64
+	relation  int64
 }
 
 func (e *ear) with(do func()) {
@@ -41,9 +42,13 @@ func (e *ear) with(do func()) {
 	do()
 }
 
-func (e *ear) Revisions() (r map[string]uint64) { e.with(func() { r = e.revisions }); return r }
-func (e *ear) Eager() bool                      { return true }
-func (e *ear) Connected()                       { e.with(func() { e.connected++ }) }
+func (e *ear) Used() (r map[string]uint64, last int64) {
+	e.with(func() { r, last = e.revisions, e.relation })
+	return r, last
+}
+
+func (e *ear) Eager() bool { return true }
+func (e *ear) Connected()  { e.with(func() { e.connected++ }) }
 func (e *ear) Received(p *wire.Piece) error {
 	e.with(func() { e.pieces = append(e.pieces, p.GetVersion()) })
 	return e.refusal
@@ -140,6 +145,7 @@ func TestASnapshotIsHeardAtOnce(t *testing.T) {
 	controller := streamtest.Start(t, authority)
 	r := run(t, controller.Address(), authority.PEM(), func(c *stream.Client) {
 		c.Listener.(*ear).revisions = map[string]uint64{"Relation": 4}
+		c.Listener.(*ear).relation = 7
 	})
 	controller.Say(snapshot(5))
 	eventually(t, func() bool { return r.last() == 5 }, "the first")
@@ -148,6 +154,7 @@ func TestASnapshotIsHeardAtOnce(t *testing.T) {
 	hello := controller.Hellos()[0]
 	assert.Equal(t, "token-1", hello.GetToken(), "without the new line that ends the file")
 	assert.Equal(t, map[string]uint64{"Relation": 4}, hello.GetRevisions(), "SAFETY.md V4")
+	assert.EqualValues(t, 7, hello.GetLastRelation(), "TRUST.md T3")
 	assert.Equal(t, 1, r.connected)
 }
 

@@ -33,7 +33,7 @@ func Databags(s *wire.Snapshot) []*wire.Databag {
 func ToUpdate(s *wire.Snapshot, bags conversation.Bags) conversation.Update {
 	u := s.GetUnit()
 	out := conversation.Update{
-		Revisions: s.GetRevisions(), Reset: s.GetWentBack(),
+		Revisions: s.GetRevisions(), Reset: s.GetWentBack(), LastRelation: int(s.GetLastRelation()),
 		View: conversation.View{Application: u.GetApplication(), Namespace: u.GetNamespace(), Bags: bags},
 		Own: conversation.Own{
 			Number: int(u.GetNumber()), Known: u.GetKnown(), Leaving: conversation.Reason(u.GetLeaving()), Returns: u.GetReturns(),
@@ -121,7 +121,7 @@ func ToTime(seconds int64) time.Time {
 // can know is not in it, and of a bag whose content the view lacks the version alone.
 func EncodeMemory(u conversation.Update) ([]byte, error) {
 	own := conversation.Own{Number: u.Own.Number, Known: u.Own.Known}
-	s := &wire.Snapshot{Revisions: u.Revisions, Unit: ForUnit(u.View, own)}
+	s := &wire.Snapshot{Revisions: u.Revisions, Unit: ForUnit(u.View, own), LastRelation: int64(u.LastRelation)}
 	for _, r := range u.View.Relations {
 		s.Relations = append(s.Relations, forMemory(r, u.View))
 	}

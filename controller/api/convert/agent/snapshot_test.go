@@ -168,10 +168,12 @@ func TestSnapshotRoundTrip(t *testing.T) {
 		})
 		assert.Equal(t, want, whole(sent(t, forSnapshot(want), &wire.Snapshot{})))
 
+		want.LastRelation = numbers().Draw(t, "last")
 		memory, err := EncodeMemory(want)
 		require.NoError(t, err)
 		recalled, err := ParseMemory(memory)
 		require.NoError(t, err)
+		assert.EqualValues(t, want.LastRelation, recalled.GetLastRelation())
 		again, err := EncodeMemory(whole(recalled))
 		require.NoError(t, err)
 		assert.Len(t, again, len(memory), "what is recalled is remembered again")

@@ -1656,7 +1656,10 @@ type Hello struct {
 	// Unavailable (SAFETY.md V4).
 	Revisions map[string]uint64 `protobuf:"bytes,2,rep,name=revisions,proto3" json:"revisions,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
 	// pieces reports that the agent accepts snapshots in pieces (TRUST.md U2).
-	Pieces        bool `protobuf:"varint,3,opt,name=pieces,proto3" json:"pieces,omitempty"`
+	Pieces bool `protobuf:"varint,3,opt,name=pieces,proto3" json:"pieces,omitempty"`
+	// last_relation is the highest id of a relation that the agent has received; 0 for none. Later relations of its
+	// namespace get higher ones, also if the store was restored to a time before that id was given (TRUST.md T3).
+	LastRelation  int64 `protobuf:"varint,4,opt,name=last_relation,json=lastRelation,proto3" json:"last_relation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1710,6 +1713,13 @@ func (x *Hello) GetPieces() bool {
 		return x.Pieces
 	}
 	return false
+}
+
+func (x *Hello) GetLastRelation() int64 {
+	if x != nil {
+		return x.LastRelation
+	}
+	return 0
 }
 
 // Renew replaces the token of a stream before it expires.
@@ -1969,7 +1979,10 @@ type Snapshot struct {
 	Secrets []*KnownSecret `protobuf:"bytes,6,rep,name=secrets,proto3" json:"secrets,omitempty"`
 	// went_back reports that the store was restored to an earlier state than the agent
 	// has used. It accepts lower revisions then, once a connection (TRUST.md T6).
-	WentBack      bool `protobuf:"varint,7,opt,name=went_back,json=wentBack,proto3" json:"went_back,omitempty"`
+	WentBack bool `protobuf:"varint,7,opt,name=went_back,json=wentBack,proto3" json:"went_back,omitempty"`
+	// last_relation is set in the memory of an agent alone: the highest id of a relation that it has received, also of one
+	// that it has forgotten (TRUST.md T3).
+	LastRelation  int64 `protobuf:"varint,8,opt,name=last_relation,json=lastRelation,proto3" json:"last_relation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2051,6 +2064,13 @@ func (x *Snapshot) GetWentBack() bool {
 		return x.WentBack
 	}
 	return false
+}
+
+func (x *Snapshot) GetLastRelation() int64 {
+	if x != nil {
+		return x.LastRelation
+	}
+	return 0
 }
 
 // KnownSecret is what a unit is told of a secret, so that it hears of what is new.
@@ -3010,11 +3030,12 @@ const file_controller_api_relations_v1alpha1_relations_proto_rawDesc = "" +
 	"\x0fConverseRequest\x127\n" +
 	"\x05hello\x18\x01 \x01(\v2\x1f.orcon.relations.v1alpha1.HelloH\x00R\x05hello\x127\n" +
 	"\x05renew\x18\x02 \x01(\v2\x1f.orcon.relations.v1alpha1.RenewH\x00R\x05renewB\t\n" +
-	"\amessage\"\xc1\x01\n" +
+	"\amessage\"\xe6\x01\n" +
 	"\x05Hello\x12\x14\n" +
 	"\x05token\x18\x01 \x01(\tR\x05token\x12L\n" +
 	"\trevisions\x18\x02 \x03(\v2..orcon.relations.v1alpha1.Hello.RevisionsEntryR\trevisions\x12\x16\n" +
-	"\x06pieces\x18\x03 \x01(\bR\x06pieces\x1a<\n" +
+	"\x06pieces\x18\x03 \x01(\bR\x06pieces\x12#\n" +
+	"\rlast_relation\x18\x04 \x01(\x03R\flastRelation\x1a<\n" +
 	"\x0eRevisionsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"\x1d\n" +
@@ -3029,7 +3050,7 @@ const file_controller_api_relations_v1alpha1_relations_proto_rawDesc = "" +
 	"\n" +
 	"GetRequest\"M\n" +
 	"\vGetResponse\x12>\n" +
-	"\bsnapshot\x18\x01 \x01(\v2\".orcon.relations.v1alpha1.SnapshotR\bsnapshot\"\xdb\x03\n" +
+	"\bsnapshot\x18\x01 \x01(\v2\".orcon.relations.v1alpha1.SnapshotR\bsnapshot\"\x80\x04\n" +
 	"\bSnapshot\x12O\n" +
 	"\trevisions\x18\x01 \x03(\v21.orcon.relations.v1alpha1.Snapshot.RevisionsEntryR\trevisions\x122\n" +
 	"\x04unit\x18\x02 \x01(\v2\x1e.orcon.relations.v1alpha1.UnitR\x04unit\x12@\n" +
@@ -3037,7 +3058,8 @@ const file_controller_api_relations_v1alpha1_relations_proto_rawDesc = "" +
 	"\awaiting\x18\x04 \x03(\v2!.orcon.relations.v1alpha1.WaitingR\awaiting\x12/\n" +
 	"\x03own\x18\x05 \x03(\v2\x1d.orcon.relations.v1alpha1.OwnR\x03own\x12?\n" +
 	"\asecrets\x18\x06 \x03(\v2%.orcon.relations.v1alpha1.KnownSecretR\asecrets\x12\x1b\n" +
-	"\twent_back\x18\a \x01(\bR\bwentBack\x1a<\n" +
+	"\twent_back\x18\a \x01(\bR\bwentBack\x12#\n" +
+	"\rlast_relation\x18\b \x01(\x03R\flastRelation\x1a<\n" +
 	"\x0eRevisionsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"\xa5\x01\n" +
