@@ -20,6 +20,14 @@ const (
 	maxText = 32 << 10
 )
 
+// outdatedError reports that a snapshot has more bytes than the agent, which does not accept pieces, reads at once.
+type outdatedError struct{ size int }
+
+func (e outdatedError) Error() string {
+	return fmt.Sprintf("the databags that the pod may read have %d bytes, more than the %d that its agent accepts: "+
+		"replace the pod, so that it gets a newer agent", e.size, maxWhole)
+}
+
 // pieces sends snapshots over one stream (TRUST.md U2).
 type pieces struct {
 	// accepted is set if the agent accepts pieces; else it gets one message.
@@ -32,8 +40,7 @@ func (p *pieces) send(stream sender, snapshot *v1alpha1.Snapshot, bags domain.Ba
 	if !p.accepted {
 		snapshot = whole(snapshot, bags)
 		if size := proto.Size(snapshot); size > maxWhole {
-			return connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("the databags that the pod may read have %d bytes, "+
-				"more than the %d that its agent accepts: replace the pod, so that it gets a newer agent", size, maxWhole))
+			return connect.NewError(connect.CodeFailedPrecondition, outdatedError{size})
 		}
 		return stream.Send(&v1alpha1.ConverseResponse{Snapshot: snapshot})
 	}
