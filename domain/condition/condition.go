@@ -93,7 +93,8 @@ type Condition struct {
 //
 //nolint:gochecknoglobals // a table
 var needPerson = []Type{
-	Suspended, NotInjected, AgentOutdated, LeftOut, GateCycle, EnvRefused, FilesRefused, GrantRefused, SchemaViolated, EndsHeld, CommitRefused, Drifted,
+	Suspended, NotInjected, AgentOutdated, LeftOut, GateCycle, EnvRefused, FilesRefused, GrantRefused, SchemaViolated, EndsHeld,
+	CommitRefused, Drifted,
 }
 
 // passing are those that may pass by themselves.
