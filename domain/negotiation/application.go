@@ -207,7 +207,8 @@ func settled(others []condition.Condition, unanswered *relation.Obstacle) []cond
 	var types []string
 	for _, c := range others {
 		types = append(types, string(c.Type))
-		if slices.Contains([]condition.Type{condition.HandlerFailed, condition.NotInjected, condition.AgentFailed, condition.AgentOutdated}, c.Type) {
+		switch c.Type {
+		case condition.HandlerFailed, condition.NotInjected, condition.AgentFailed, condition.AgentOutdated:
 			return condition.Waiting(string(c.Type), fmt.Sprintf("every required relation is complete, but see condition %s", c.Type))
 		}
 	}
