@@ -254,10 +254,9 @@ func (c *conversation) say(ctx context.Context, stream sender) error {
 	return nil
 }
 
-// reportOutdated reports, where the agent is too old for the snapshot, that it is, so that people see it on the
-// application: such an agent cannot.
+// reportOutdated reports for the agent that it is too old for the snapshot, if that is why it was not sent.
 func (c *conversation) reportOutdated(ctx context.Context, why error) {
-	if !errors.As(why, new(outdatedError)) {
+	if !errors.Is(why, errOutdated) {
 		return
 	}
 	if err := c.server.Statuses.ReportOutdated(ctx, c.speaker(0)); err != nil {

@@ -110,7 +110,8 @@ func (s standings) conditions(a application.Application, units []application.Uni
 	var stuck, open []string
 	why := ""
 	others := slices.Concat(leftOutOf(s.ignored[a.Name]),
-		notInjected(s.Namespace, a, s.record(s.here(a.Name, "")).State.Restarts), s.agentFailed(a, units), s.agentOutdated(a, units),
+		notInjected(s.Namespace, a, s.record(s.here(a.Name, "")).State.Restarts), s.agentFailed(a, units),
+		agentOutdated(s.Now, s.Namespace, a, units),
 		s.projected(a), s.copies[a.Name].refused, offers{s.facts}.suspended(a), s.contents.grantRefused(a.Name), s.heldOf(a),
 		endsOwed(s.Now, s.sides, a.Name), endsHeld(s.Namespace, s.sides, a.Name),
 		handlerFailed(s.Namespace, stumbles(a.Name, s.units.numbered[a.Name])),

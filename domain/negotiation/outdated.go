@@ -13,10 +13,10 @@ import (
 const outdatedFor = 2 * time.Minute
 
 // agentOutdated names the pods whose agent is too old to receive their data (TRUST.md A6).
-func (s standings) agentOutdated(a application.Application, units []application.Unit) []condition.Condition {
+func agentOutdated(now time.Time, namespace string, a application.Application, units []application.Unit) []condition.Condition {
 	var pods []string
 	for _, u := range units {
-		if s.Now.Before(u.Outdated.Add(outdatedFor)) {
+		if now.Before(u.Outdated.Add(outdatedFor)) {
 			pods = append(pods, u.Pod)
 		}
 	}
@@ -25,7 +25,7 @@ func (s standings) agentOutdated(a application.Application, units []application.
 	}
 	return []condition.Condition{condition.New(condition.AgentOutdated, true, string(condition.AgentOutdated), fmt.Sprintf(
 		"no change reaches these pods, whose databags are more than the 16 MiB that their older agents accept: %s: %s",
-		listed(pods), replace(s.Namespace, a)))}
+		listed(pods), replace(namespace, a)))}
 }
 
 // outdatedEnds returns the next time at which an agent counts as outdated no longer.
