@@ -11,7 +11,7 @@
 #   lint         style of Go and of scripts
 #   generated    CRDs and generated Go are up to date
 #   cluster      builds the test cluster and runs its own tests
-#   charts       charts of others, object by object as Helm would install them
+#   charts       charts of others, object by object as Helm would install them; health checks as Argo CD runs them
 #   arch         rules of the repository: imports, images, examples, manifests; links and commands of docs
 #   integration  a real API server
 #   images       every binary, its image, and a part of a release, twice the same bytes

@@ -245,12 +245,23 @@ func (c *conversation) say(ctx context.Context, stream sender) error {
 	}
 	snapshot := c.snapshot(t)
 	if err := c.pieces.send(stream, snapshot, t.bags); err != nil {
+		c.reportOutdated(ctx, err)
 		return err
 	}
 	c.said = next
 	snapshots.Inc()
 	glog.V(2).Infof("sent %d relation(s) to pod %s/%s", len(snapshot.GetRelations()), c.identity.Namespace, c.identity.Pod)
 	return nil
+}
+
+// reportOutdated reports for the agent that it is too old for the snapshot, if that is why it was not sent.
+func (c *conversation) reportOutdated(ctx context.Context, why error) {
+	if !errors.Is(why, errOutdated) {
+		return
+	}
+	if err := c.server.Statuses.ReportOutdated(ctx, c.speaker(0)); err != nil {
+		glog.Warningf("cannot report that the agent of pod %s/%s is outdated: %v", c.identity.Namespace, c.identity.Pod, err)
+	}
 }
 
 // errStale reports that there is no view to send.

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"errors"
 	"fmt"
 
 	"connectrpc.com/connect"
@@ -20,6 +21,9 @@ const (
 	maxText = 32 << 10
 )
 
+// errOutdated reports that a snapshot has more bytes than an agent that does not accept pieces reads at once.
+var errOutdated = errors.New("replace the pod, so that it gets a newer agent")
+
 // pieces sends snapshots over one stream (TRUST.md U2).
 type pieces struct {
 	// accepted is set if the agent accepts pieces; else it gets one message.
@@ -32,8 +36,8 @@ func (p *pieces) send(stream sender, snapshot *v1alpha1.Snapshot, bags domain.Ba
 	if !p.accepted {
 		snapshot = whole(snapshot, bags)
 		if size := proto.Size(snapshot); size > maxWhole {
-			return connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("the databags that the pod may read have %d bytes, "+
-				"more than the %d that its agent accepts: replace the pod, so that it gets a newer agent", size, maxWhole))
+			return connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf(
+				"the databags that the pod may read have %d bytes, more than the %d that its agent accepts: %w", size, maxWhole, errOutdated))
 		}
 		return stream.Send(&v1alpha1.ConverseResponse{Snapshot: snapshot})
 	}

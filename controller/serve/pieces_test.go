@@ -227,9 +227,22 @@ func TestPiecesOfAChange(t *testing.T) {
 	assert.Equal(t, versions[0], second.GetRelations()[0].GetBag().GetVersion())
 }
 
-// TRUST.md U2: an older agent receives one message, or the reason why it cannot.
+// outdated hands on which pods have an agent that is reported as outdated.
+type outdated struct {
+	Statuses
+	pods chan string
+}
+
+func (o outdated) ReportOutdated(_ context.Context, by status.Reporter) error {
+	o.pods <- by.Namespace + "/" + by.Application + "/" + by.PodUID
+	return nil
+}
+
+// TRUST.md U2, A6: an older agent receives one message, or the reason why it cannot, which is reported to people.
 func TestAnOlderAgentReceivesOneMessage(t *testing.T) {
 	r := readyReplica()
+	reported := outdated{pods: make(chan string, 8)}
+	r.server.Statuses = reported
 	r.set(func() { r.views["blog"] = neighbours(3, "one") })
 	s := dial(t, serveTLS(t, r))
 	hello(t, s, "token-blog-1", nil)
@@ -242,4 +255,6 @@ func TestAnOlderAgentReceivesOneMessage(t *testing.T) {
 	_, err := s.Receive()
 	assert.Equal(t, connect.CodeFailedPrecondition, connect.CodeOf(err))
 	require.ErrorContains(t, err, "more than the 16777216 that its agent accepts: replace the pod, so that it gets a newer agent")
+	require.Len(t, reported.pods, 1, "not for the message that it has received")
+	assert.Equal(t, "shop/blog/uid-blog-1", <-reported.pods)
 }

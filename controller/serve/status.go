@@ -31,6 +31,8 @@ type Reports interface {
 	ReportWaiting(ctx context.Context, by status.Reporter, text string) error
 	// ReportUnwritten stores which files the agent of a unit cannot write.
 	ReportUnwritten(ctx context.Context, by status.Reporter, text string) error
+	// ReportOutdated stores that the agent of a unit is too old to receive its data.
+	ReportOutdated(ctx context.Context, by status.Reporter) error
 }
 
 func (c *conversation) speaker(term int64) status.Reporter {

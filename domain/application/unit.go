@@ -37,6 +37,8 @@ type Unit struct {
 	Workload  status.Info
 	Failing   status.Failure
 	Unwritten status.Unwritten
+	// Outdated is when its agent was last too old to receive its data; zero if it was not. It ends with the pod, too.
+	Outdated time.Time
 }
 
 // The reasons why a unit is gone (RELATIONS.md E3).
@@ -103,7 +105,7 @@ func followed(u Unit, app Application, pod Pod, lives bool, now time.Time) Unit 
 		}
 	case u.Gone == "" && !returns:
 		u.Gone, u.GoneSince = app.whyGone(u), now
-		u.Workload, u.Failing, u.Unwritten = status.Info{}, status.Failure{}, status.Unwritten{}
+		u.Workload, u.Failing, u.Unwritten, u.Outdated = status.Info{}, status.Failure{}, status.Unwritten{}, time.Time{}
 	}
 	return u
 }

@@ -52,6 +52,8 @@ const (
 	// GrantRefused names Secrets that an application would grant, and the consent that
 	// is missing (SAFETY.md S1).
 	GrantRefused Type = "GrantRefused"
+	// AgentOutdated names pods whose agent is too old to receive their data (TRUST.md A6).
+	AgentOutdated Type = "AgentOutdated"
 	// HandlerFailed names units whose handlers fail, and at what (RELATIONS.md L3).
 	HandlerFailed Type = "HandlerFailed"
 	// EndsOwed names relations whose end an application owes to its handlers (TRUST.md T2).
@@ -91,7 +93,8 @@ type Condition struct {
 //
 //nolint:gochecknoglobals // a table
 var needPerson = []Type{
-	Suspended, NotInjected, LeftOut, GateCycle, EnvRefused, FilesRefused, GrantRefused, SchemaViolated, EndsHeld, CommitRefused, Drifted,
+	Suspended, NotInjected, AgentOutdated, LeftOut, GateCycle, EnvRefused, FilesRefused, GrantRefused, SchemaViolated, EndsHeld,
+	CommitRefused, Drifted,
 }
 
 // passing are those that may pass by themselves.

@@ -193,6 +193,8 @@ func wrongPods() []Event {
 		{"OldKubelet", false, []string{Workload}, "The kubelet of a pod's node is older than 1.35, and leaves its variables empty.",
 			"Upgrade the node, or keep the pods from it."},
 		{"VirtualNode", false, []string{Workload}, "A pod is on a virtual node, which starts no native sidecar.", "Keep the pods from it."},
+		{"AgentOutdated", false, []string{Workload}, "The agent of a pod is too old to receive the pod's data.",
+			"Replace the pod, as the message shows."},
 		{"NotRunning", false, []string{Workload}, "A container that Orcon added to a pod does not run.", "Correct what the message names."},
 		{"KeysRemoved", false, []string{Workload}, "Another writer has removed from a pod template what Orcon had copied there.",
 			"Write the keys on the template, in the place from which the workload is applied."},

@@ -33,7 +33,7 @@ func TestComplete(t *testing.T) {
 	for _, e := range event.Relations() {
 		documented = append(documented, e.Reason)
 	}
-	written := []string{event.HandlerWaiting, event.RelationsReady, event.Ready, event.Related, event.Restarted, event.RestartRefused, event.Invalid, "HandlerFailed", "EndsOwed", "EndsHeld", "WritesLimited", "CommitRefused"}
+	written := []string{event.HandlerWaiting, event.RelationsReady, event.Ready, event.Related, event.Restarted, event.RestartRefused, event.Invalid, "HandlerFailed", "EndsOwed", "EndsHeld", "WritesLimited", "CommitRefused", "AgentOutdated"}
 	for _, room := range []string{"../relation", "../negotiation", "../application", "../secret", "../../controller/adapter/kube/commits", "../../controller/adapter/kube/settle"} {
 		written = append(written, reasons(t, room)...)
 	}

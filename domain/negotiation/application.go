@@ -47,7 +47,8 @@ func record(s standings) recorded {
 		was := s.record(s.here(name, ""))
 		now := relation.Record{Name: name, UID: was.UID, Copied: s.copies[name].kept(was.Copied), State: state}
 		is.entries = append(is.entries, entry{now, restarted.rollout})
-		is.wake = soonest(is.wake, fades, closed, restarted.wake, shortageEnds(s.Now, state.Shortages), unwrittenEnds(s.Now, units))
+		is.wake = soonest(is.wake, fades, closed, restarted.wake, shortageEnds(s.Now, state.Shortages), unwrittenEnds(s.Now, units),
+			outdatedEnds(s.Now, units))
 	}
 	return is
 }
@@ -110,6 +111,7 @@ func (s standings) conditions(a application.Application, units []application.Uni
 	why := ""
 	others := slices.Concat(leftOutOf(s.ignored[a.Name]),
 		notInjected(s.Namespace, a, s.record(s.here(a.Name, "")).State.Restarts), s.agentFailed(a, units),
+		agentOutdated(s.Now, s.Namespace, a, units),
 		s.projected(a), s.copies[a.Name].refused, offers{s.facts}.suspended(a), s.contents.grantRefused(a.Name), s.heldOf(a),
 		endsOwed(s.Now, s.sides, a.Name), endsHeld(s.Namespace, s.sides, a.Name),
 		handlerFailed(s.Namespace, stumbles(a.Name, s.units.numbered[a.Name])),
@@ -201,12 +203,13 @@ func (s standings) unanswered(a application.Application, waiting []relation.Wait
 
 // settled returns that an application has the data that it needs, and refers to what else
 // is wrong with it: its other conditions, or a reference that leads nowhere. While a
-// handler fails, or a pod has no agent that runs, the application is not ready.
+// handler fails, or a pod has no agent that runs and receives its data, the application is not ready.
 func settled(others []condition.Condition, unanswered *relation.Obstacle) []condition.Condition {
 	var types []string
 	for _, c := range others {
 		types = append(types, string(c.Type))
-		if slices.Contains([]condition.Type{condition.HandlerFailed, condition.NotInjected, condition.AgentFailed}, c.Type) {
+		switch c.Type {
+		case condition.HandlerFailed, condition.NotInjected, condition.AgentFailed, condition.AgentOutdated:
 			return condition.Waiting(string(c.Type), fmt.Sprintf("every required relation is complete, but see condition %s", c.Type))
 		}
 	}

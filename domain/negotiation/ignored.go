@@ -68,13 +68,17 @@ func notInjected(namespace string, a application.Application, was relation.Resta
 		if p.Injected || p.Ending || p.Annotations[application.KeyInject] == "false" || p.Labels[application.KeyInject] == "false" {
 			continue
 		}
-		cure := "delete it and create it again"
-		if w := a.Workloads[0]; w.Restartable() {
-			cure = fmt.Sprintf("kubectl rollout restart %s/%s -n %s", strings.ToLower(string(w.Kind)), w.Name, namespace)
-		}
 		return []condition.Condition{condition.New(condition.NotInjected, true, "NoAgent",
 			fmt.Sprintf("pod %s has no agent, because it was created before its declaration, its namespace's label or Orcon: %s",
-				p.Name, cure))}
+				p.Name, replace(namespace, a)))}
 	}
 	return nil
+}
+
+// replace returns how a person replaces the pods of an application.
+func replace(namespace string, a application.Application) string {
+	if w := a.Workloads[0]; w.Restartable() {
+		return fmt.Sprintf("kubectl rollout restart %s/%s -n %s", strings.ToLower(string(w.Kind)), w.Name, namespace)
+	}
+	return "delete it and create it again"
 }

@@ -18,7 +18,7 @@
 //	<!-- test: exit 2 -->               the last command ends with this code
 //	<!-- test: file PATH -->            the block is part of the repository's file
 //	<!-- test: ran by TestName -->      a test of the repository runs these commands
-//	<!-- test: needs a registry -->     also "a cloud" and "a browser": not run
+//	<!-- test: needs a registry -->     also "a cloud", "a browser" and "Argo CD": not run
 //
 // What must not come in: tests of behaviour that no page describes.
 package docs

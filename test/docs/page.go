@@ -50,7 +50,7 @@ type Block struct {
 
 // reasons is the closed list of why commands of a page are not run.
 func reasons() []string {
-	return []string{"needs a registry", "needs a cloud", "needs a browser", "needs a store"}
+	return []string{"needs a registry", "needs a cloud", "needs a browser", "needs a store", "needs Argo CD"}
 }
 
 // Commands reports whether the block holds commands.

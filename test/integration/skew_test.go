@@ -26,9 +26,17 @@ func oldestSupported(t *testing.T) string {
 	require.NoError(t, err)
 	commit, err := os.ReadFile(filepath.Join(root, "test", "skew", "oldest-supported"))
 	require.NoError(t, err)
+	return sourcesOf(t, strings.TrimSpace(string(commit)))
+}
+
+// sourcesOf returns a folder with the sources of a commit.
+func sourcesOf(t *testing.T, commit string) string {
+	t.Helper()
+	root, err := controlplane.Root()
+	require.NoError(t, err)
 	dir, packed := t.TempDir(), filepath.Join(t.TempDir(), "sources.tar")
 	for _, line := range [][]string{
-		{"git", "-C", root, "archive", "--output=" + packed, strings.TrimSpace(string(commit))}, {"tar", "-xf", packed, "-C", dir},
+		{"git", "-C", root, "archive", "--output=" + packed, commit}, {"tar", "-xf", packed, "-C", dir},
 	} {
 		said, err := exec.CommandContext(t.Context(), line[0], line[1:]...).CombinedOutput()
 		require.NoError(t, err, "the history of the repository must have the commit: %s", said)

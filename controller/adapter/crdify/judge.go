@@ -38,8 +38,15 @@ func (Judge) Findings(live, wanted bundle.Object) ([]bundle.Finding, error) {
 	slices.SortFunc(found, func(a, b bundle.Finding) int {
 		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Reason, b.Reason))
 	})
+	if len(found) > 0 && was.Spec.Group == ownGroup {
+		found = []bundle.Finding{{Path: found[0].Path, Reason: found[0].Reason, Cure: beginAnew}}
+	}
 	return found, nil
 }
+
+// ownGroup is the API group of Orcon's own definitions. A user cannot change them, and most of them change together, so
+// that one finding stands for all.
+const ownGroup = "orcon.tengu.io"
 
 // read reads a definition. A version without a schema, which only the API server refuses,
 // gets an empty one: the library expects one.
@@ -63,6 +70,8 @@ const (
 	keepScope   = "keep the scope, or give the kind another name"
 	keepAllowed = "allow what was allowed, or begin a new version to which a webhook converts"
 	keepUnknown = "keep x-kubernetes-preserve-unknown-fields, or name all fields that objects have"
+	beginAnew   = "objects of Orcon are not migrated from the one version to the other: use a newer version, or take the present one " +
+		"away with orcon leave --end, which ends every relation, and install anew"
 )
 
 // whole judges what is about the definition as a whole, and fields that are gone.

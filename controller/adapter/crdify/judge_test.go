@@ -92,6 +92,11 @@ func TestFindings(t *testing.T) {
 			}
 		})
 	}
-	_, err := crdify.Judge{}.Findings(definition(t, widgets), bundle.Object{"spec": "none"})
+	own := strings.Replace(widgets, "group: example.org", "group: orcon.tengu.io", 1)
+	findings, err := crdify.Judge{}.Findings(definition(t, own), definition(t, strings.Replace(own, "              size: {type: integer, maximum: 10}\n              colour", "              shade", 1)))
+	require.NoError(t, err)
+	require.Len(t, findings, 1, "a user cannot keep the fields: one finding has the way out")
+	assert.Contains(t, findings[0].String(), "v1.spec.colour: the field is removed, and what objects hold there is lost: objects of Orcon are not migrated")
+	_, err = crdify.Judge{}.Findings(definition(t, widgets), bundle.Object{"spec": "none"})
 	assert.ErrorContains(t, err, "cannot read")
 }

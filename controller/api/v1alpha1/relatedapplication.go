@@ -139,13 +139,13 @@ type RelatedApplicationStatus struct {
 	// +optional
 	Workload *WorkloadStatus `json:"workload,omitempty"`
 	// conditions has Ready, Reconciling and Stalled; ApplicationStatus once the workload reports a
-	// status; and, while they are true, LeftOut, NotInjected, AgentFailed, HandlerFailed, Held,
-	// Suspended, RestartsPaused, GateCycle, EnvRefused, FilesRefused, GrantRefused, StaleRefused, EndsOwed,
-	// EndsHeld, WritesLimited and CommitRefused. At most 20.
+	// status; and, while they are true, LeftOut, NotInjected, AgentFailed, AgentOutdated, HandlerFailed,
+	// Held, Suspended, RestartsPaused, GateCycle, EnvRefused, FilesRefused, GrantRefused, StaleRefused,
+	// EndsOwed, EndsHeld, WritesLimited and CommitRefused. At most 24.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
-	// +kubebuilder:validation:MaxItems=20
+	// +kubebuilder:validation:MaxItems=24
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
@@ -291,6 +291,10 @@ type Report struct {
 	// over two minutes after its time. Unset: the agent has reported none.
 	// +optional
 	Unwritten *Unwritten `json:"unwritten,omitempty"`
+	// outdatedTime is when the unit's agent was last refused its data, since it is too old to receive that
+	// much, to the minute. It is over two minutes after that. Unset: it was not refused any.
+	// +optional
+	OutdatedTime *metav1.Time `json:"outdatedTime,omitempty"`
 }
 
 // Unwritten tells which files an agent cannot write.

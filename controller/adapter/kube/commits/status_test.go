@@ -1,6 +1,7 @@
 package commits
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -203,4 +204,24 @@ func TestReportUnwritten(t *testing.T) {
 	assert.Equal(t, "cannot write bindings mail", report("cannot write bindings mail", time.Second).Message)
 	assert.Len(t, report(strings.Repeat("x", 10_000), time.Hour).Message, 512)
 	require.ErrorIs(t, statuses.ReportUnwritten(t.Context(), pod("pod-0", 0), "x"), status.ErrGone)
+}
+
+// That an agent is too old for its data is stored once in a minute, and read with its unit (TRUST.md A6).
+func TestReportOutdated(t *testing.T) {
+	_, statuses, _ := inhabited(t)
+	now := kubetest.Epoch()
+	statuses.Now = func() time.Time { return now }
+	report := func(after time.Duration) time.Time {
+		now = now.Add(after)
+		require.NoError(t, statuses.ReportOutdated(t.Context(), pod("pod-2", 0)))
+		state, err := statuses.Status(t.Context(), pod("pod-2", 0), false)
+		require.NoError(t, err)
+		at := slices.IndexFunc(state.Units, func(u application.Unit) bool { return u.Number == 2 })
+		return state.Units[at].Outdated
+	}
+	first := kubetest.Epoch()
+	assert.Equal(t, first, report(0))
+	assert.Equal(t, first, report(59*time.Second), "not again")
+	assert.Equal(t, first.Add(time.Minute), report(time.Second))
+	require.ErrorIs(t, statuses.ReportOutdated(t.Context(), pod("pod-0", 0)), status.ErrGone)
 }

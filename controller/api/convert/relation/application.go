@@ -92,6 +92,7 @@ func toUnit(u v1alpha1.Unit, said v1alpha1.Report) (application.Unit, error) {
 		Since: u.CreationTime.UTC(), Leaving: u.TerminationReason, Gone: u.DepartureReason, GoneSince: value.Time(u.DepartureTime),
 		Overdue:  value.Time(u.OverdueTime),
 		Workload: ToStatus(said.Workload), Failing: ToFailure(said.Failure),
+		Outdated: value.Time(said.OutdatedTime),
 	}
 	if said.Unwritten != nil {
 		unit.Unwritten = status.Unwritten{Text: said.Unwritten.Message, Since: said.Unwritten.Time.UTC()}
