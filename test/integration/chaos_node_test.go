@@ -32,9 +32,9 @@ type chaosNode struct {
 	// server is the name in the certificate of the controllers, and trust the authority that signed it.
 	server     string
 	trust      []byte
-	admin        client.Client
-	clients      kubernetes.Interface
-	namespaces   []string
+	admin      client.Client
+	clients    kubernetes.Interface
+	namespaces []string
 	// serving returns the addresses of the controllers.
 	serving func() []string
 	// use is run for each agent until it ends.
