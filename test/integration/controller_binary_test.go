@@ -51,7 +51,7 @@ func (p *controllerProcess) address() string { return strings.TrimPrefix(p.api, 
 func (w *controllerWorld) trust() string {
 	w.t.Helper()
 	published := object.Named(&corev1.ConfigMap{}, w.namespace, certificate.TrustName)
-	require.NoError(w.t, w.admin.Get(w.ctx, client.ObjectKeyFromObject(published), published))
+	w.eventually("the authorities are published", func() bool { return w.admin.Get(w.ctx, client.ObjectKeyFromObject(published), published) == nil })
 	return published.Data[certificate.TrustKey]
 }
 

@@ -60,9 +60,11 @@ func (a *chaosAgent) binding(name string) string {
 }
 
 // An agent is cut off while its consumer is pointed to another provider. When it is back, whether its relation's end is
-// still there to be received or not, <endpoint>/ shows the other provider (TRUST.md T7).
+// still there to be received or not, and whether its process is the same, <endpoint>/ shows the other provider (TRUST.md T7).
 func TestAgentThatWasCutOffShowsThePresentProvider(t *testing.T) {
-	for name, missed := range map[string]bool{"EndIsThere": false, "EndIsGone": true} {
+	for name, test := range map[string]struct{ missed, killed bool }{
+		"EndIsThere": {}, "EndIsGone": {missed: true}, "EndIsGoneAndItsProcess": {missed: true, killed: true},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newControllerWorld(t)
@@ -88,18 +90,19 @@ func TestAgentThatWasCutOffShowsThePresentProvider(t *testing.T) {
 			w.change(web, func() { web.Spec.Template.Annotations[application.KeyRelations] = "db2" })
 			w.becomes("db2", "Complete")
 			w.eventually("the end", func() bool { r := w.relations()["db1"]; return r.Name == "" || r.Status.EndReason != "" })
-			if missed {
+			if test.missed {
 				w.ahead.Add(int64(time.Minute)) // agents without handlers have ten seconds
 				w.change(other, func() { other.Annotations = map[string]string{"note": "the controller looks again"} })
 				w.eventually("nothing is left of it", func() bool { return w.relations()["db1"].Name == "" })
 			}
+			require.True(t, !test.killed || a.kill())
 			assert.Equal(t, "one.tengu.io", a.binding("db/host"), "a pod whose agent is cut off keeps its files")
 
 			a.link.Mend()
 			w.eventually("the other provider", shows("db/host", "two.tengu.io"))
 			assert.Equal(t, "db2", a.binding("db/provider"))
 			left := "db-" + strconv.FormatInt(first.State.ID, 10) + "/host"
-			if missed {
+			if test.missed {
 				assert.Equal(t, "one.tengu.io", a.binding(left), "what was not told is not ended")
 			} else {
 				w.eventually("its own folder is gone", shows(left, ""))
