@@ -51,7 +51,9 @@ func (p *controllerProcess) address() string { return strings.TrimPrefix(p.api, 
 func (w *controllerWorld) trust() string {
 	w.t.Helper()
 	published := object.Named(&corev1.ConfigMap{}, w.namespace, certificate.TrustName)
-	w.eventually("the authorities are published", func() bool { return w.admin.Get(w.ctx, client.ObjectKeyFromObject(published), published) == nil })
+	w.eventually("the authorities are published", func() bool {
+		return w.admin.Get(w.ctx, client.ObjectKeyFromObject(published), published) == nil
+	})
 	return published.Data[certificate.TrustKey]
 }
 
