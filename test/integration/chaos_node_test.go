@@ -29,10 +29,12 @@ import (
 // chaosNode runs the agent of each pod of some namespaces, as a kubelet would, and what uses it.
 type chaosNode struct {
 	dir, program string
-	trust        []byte
-	admin        client.Client
-	clients      kubernetes.Interface
-	namespaces   []string
+	// server is the name in the certificate of the controllers, and trust the authority that signed it.
+	server     string
+	trust      []byte
+	admin      client.Client
+	clients    kubernetes.Interface
+	namespaces []string
 	// serving returns the addresses of the controllers.
 	serving func() []string
 	// use is run for each agent until it ends.
@@ -55,6 +57,21 @@ type chaosAgent struct {
 
 	mu   sync.Mutex
 	unit string
+}
+
+// begin runs the node until ctx ends or stop is called.
+func (n *chaosNode) begin(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		n.keep(ctx)
+	}()
+	return sync.OnceFunc(func() {
+		cancel()
+		<-ended
+		n.end()
+	})
 }
 
 // keep follows the pods until ctx ends.
@@ -169,7 +186,7 @@ func (n *chaosNode) environment(pod *corev1.Pod) map[string]string {
 		}
 	}
 	env["POD_NAME"], env["POD_NAMESPACE"] = pod.Name, pod.Namespace
-	env["ORCON_SERVER_NAME"], env["ORCON_TRUST"] = chaosServer, string(n.trust)
+	env["ORCON_SERVER_NAME"], env["ORCON_TRUST"] = n.server, string(n.trust)
 	return env
 }
 

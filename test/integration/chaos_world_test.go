@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
-	"sync"
 	"syscall"
 	"testing"
 
@@ -90,7 +89,7 @@ func newChaosWorldIn(t *testing.T, program func(name string) string, spaces ...*
 	w.register()
 	w.users = &chaosUsers{journal: w.journal, postgres: newChaosPostgres(t, w.journal)}
 	w.node = &chaosNode{
-		dir: dir, program: program("relation-agent"), trust: w.authority.bundle(), admin: w.admin,
+		dir: dir, program: program("relation-agent"), server: chaosServer, trust: w.authority.bundle(), admin: w.admin,
 		clients: w.cluster.Client(t), serving: func() []string { return addresses(w.controllers) }, use: w.users.use,
 		agents: map[types.UID]*chaosAgent{},
 	}
@@ -103,17 +102,7 @@ func newChaosWorldIn(t *testing.T, program func(name string) string, spaces ...*
 
 // runNode runs the node until the test ends or it is stopped.
 func (w *chaosWorld) runNode() {
-	ctx, stop := context.WithCancel(w.ctx)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		w.node.keep(ctx)
-	}()
-	w.stopNode = sync.OnceFunc(func() {
-		stop()
-		<-ended
-		w.node.end()
-	})
+	w.stopNode = w.node.begin(w.ctx)
 	w.t.Cleanup(w.stopNode)
 }
 

@@ -4,13 +4,17 @@ import (
 	"context"
 	"crypto/tls"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/certificate"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/identity"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1/relationsv1alpha1connect"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
@@ -39,6 +43,19 @@ func newBinaryWorld(t *testing.T) (*binaryWorld, *controllerProcess) {
 
 // replica starts one more replica.
 func (w *binaryWorld) replica() *controllerProcess { return w.startProcess(w.program, w.kubeconfig) }
+
+// address returns the host and port of the API.
+func (p *controllerProcess) address() string { return strings.TrimPrefix(p.api, "https://") }
+
+// trust returns the authorities that the controller has published to the namespace.
+func (w *controllerWorld) trust() string {
+	w.t.Helper()
+	published := object.Named(&corev1.ConfigMap{}, w.namespace, certificate.TrustName)
+	w.eventually("the authorities are published", func() bool {
+		return w.admin.Get(w.ctx, client.ObjectKeyFromObject(published), published) == nil
+	})
+	return published.Data[certificate.TrustKey]
+}
 
 // client returns a client that does not check the replica's certificate.
 func (p *controllerProcess) client() *http.Client {

@@ -75,13 +75,13 @@ func (w *controllerWorld) kubeconfigOf(name string, address ...string) string {
 	return path
 }
 
-// start runs a replica of the binary, and waits until it is ready.
-func (w *controllerWorld) startProcess(program, kubeconfig string) *controllerProcess {
+// startProcess runs a replica of the binary, and waits until it is ready. Further flags may replace those of launch.
+func (w *controllerWorld) startProcess(program, kubeconfig string, flags ...string) *controllerProcess {
 	w.t.Helper()
 	var p *controllerProcess
 	w.eventually("a replica is ready", func() bool {
 		if p == nil || strings.Contains(p.said.String(), "address already in use") { // another test has taken the port meanwhile
-			p = w.launch(program, kubeconfig)
+			p = w.launch(program, kubeconfig, flags...)
 		}
 		return p.get("/readyz") == http.StatusOK
 	})
@@ -89,13 +89,16 @@ func (w *controllerWorld) startProcess(program, kubeconfig string) *controllerPr
 }
 
 // launch starts a replica at ports that are free.
-func (w *controllerWorld) launch(program, kubeconfig string) *controllerProcess {
+func (w *controllerWorld) launch(program, kubeconfig string, flags ...string) *controllerProcess {
 	w.t.Helper()
 	api, health := controlplane.FreePort(w.t), controlplane.FreePort(w.t)
 	p := &controllerProcess{
 		api: fmt.Sprintf("https://127.0.0.1:%d", api), health: fmt.Sprintf("http://127.0.0.1:%d", health), said: &lockedBuffer{},
 	}
-	p.cmd = exec.CommandContext(w.ctx, program, "-namespace=default", "-v=1", "-kubeconfig="+kubeconfig, fmt.Sprintf("-port=%d", api), fmt.Sprintf("-healthPort=%d", health))
+	flags = append([]string{
+		"-namespace=default", "-v=1", "-kubeconfig=" + kubeconfig, fmt.Sprintf("-port=%d", api), fmt.Sprintf("-healthPort=%d", health),
+	}, flags...)
+	p.cmd = exec.CommandContext(w.ctx, program, flags...)
 	p.cmd.Stderr, p.cmd.Env = p.said, append(os.Environ(), "POD_IP=127.0.0.1")
 	require.NoError(w.t, p.cmd.Start())
 	w.t.Cleanup(func() {

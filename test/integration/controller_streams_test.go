@@ -91,17 +91,21 @@ func (r *controllerReplica) address() string { return r.api.Listener.Addr().Stri
 // follow runs the client of an agent for a pod, by a link, until the test ends.
 func (w *controllerWorld) follow(link *chaos.Link, r *controllerReplica, pod *corev1.Pod) *follower {
 	w.t.Helper()
-	folder, f := w.t.TempDir(), &follower{hosts: map[string]string{}}
-	token := filepath.Join(folder, "token")
-	require.NoError(w.t, os.WriteFile(token, []byte(w.token(pod, identity.Audience)), 0o600))
+	trust := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: r.api.Certificate().Raw})
 	pace := stream.DefaultPace()
 	pace.Greeting = streamAge / 2 // no stream ends before
-	c := &stream.Client{
-		Address: "https://" + link.Address(), ServerName: "example.com", TokenFile: token, TrustFile: filepath.Join(folder, "ca.crt"),
-		TrustKept: filepath.Join(folder, "kept.crt"),
-		Trust:     string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: r.api.Certificate().Raw})),
-		Listener:  f, Pace: pace,
-	}
+	return w.followBy(&stream.Client{
+		Address: "https://" + link.Address(), ServerName: "example.com", Trust: string(trust), Pace: pace,
+	}, w.token(pod, identity.Audience))
+}
+
+// followBy runs the client of an agent, which knows its controllers, with a token until the test ends.
+func (w *controllerWorld) followBy(c *stream.Client, token string) *follower {
+	w.t.Helper()
+	folder, f := w.t.TempDir(), &follower{hosts: map[string]string{}}
+	c.TokenFile, c.TrustFile, c.TrustKept = filepath.Join(folder, "token"), filepath.Join(folder, "ca.crt"), filepath.Join(folder, "kept.crt")
+	require.NoError(w.t, os.WriteFile(c.TokenFile, []byte(token), 0o600))
+	c.Listener = f
 	ctx, cancel := context.WithCancel(w.ctx)
 	done := make(chan struct{})
 	go func() {
@@ -113,6 +117,13 @@ func (w *controllerWorld) follow(link *chaos.Link, r *controllerReplica, pod *co
 		<-done
 	})
 	return f
+}
+
+// shows reports whether the follower has that host.
+func (f *follower) shows(host string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.host == host
 }
 
 // streamAge is the greatest age of the streams of replicas that run in the test's process.

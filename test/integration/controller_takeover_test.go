@@ -3,6 +3,7 @@ package integration
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -10,20 +11,49 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/stream"
+	"gitlab.ilabt.imec.be/tengu/orcon/test/chaos"
 )
 
-// A consumer sees a provider's change within 5 s after the leading process was killed (TRUST.md A2).
+// A consumer sees a provider's change within 5 s after the leading process was killed, whichever replica it was connected
+// to (TRUST.md A2).
 func TestControllerTakesOverFromKilledLeader(t *testing.T) {
 	w, leader := newBinaryWorld(t)
 	for round := range 4 {
 		next := w.replica()
-		consumer := w.follow(next)
+		consumer, orphan := w.follow(next), w.connected(leader, next)
 		require.NoError(t, leader.cmd.Process.Signal(syscall.SIGKILL))
-		took := w.move(consumer, fmt.Sprintf("db-%d.tengu.io", round))
+		began, host := time.Now(), fmt.Sprintf("db-%d.tengu.io", round)
+		took := w.move(consumer, host)
 		t.Logf("from the leader's death to the change at the consumer: %s", took.Round(10*time.Millisecond))
+		assert.Less(t, took, 5*time.Second)
+		w.eventually("the change at an agent that was connected to the leader", func() bool { return orphan.shows(host) })
+		took = time.Since(began)
+		t.Logf("from the leader's death to the change at its own agent: %s", took.Round(10*time.Millisecond))
 		assert.Less(t, took, 5*time.Second)
 		leader = next
 	}
+}
+
+// connected runs the client of the consumer's agent, which is connected to the first of some replicas and finds the others.
+func (w *binaryWorld) connected(first *controllerProcess, others ...*controllerProcess) *follower {
+	w.t.Helper()
+	var backends atomic.Value
+	backends.Store([]string{first.address()})
+	link, err := chaos.NewLink(func() []string { return backends.Load().([]string) }) //nolint:forcetypeassert // as stored
+	require.NoError(w.t, err)
+	w.t.Cleanup(link.Close)
+	f := w.followBy(&stream.Client{
+		Address: "https://" + link.Address(), ServerName: chaosServer, Trust: w.trust(), Pace: stream.DefaultPace(),
+	}, w.bearer)
+	w.eventually("the data at an agent of the first replica", func() bool { return f.shows(w.db.Spec.ExternalName) })
+	all := []string{first.address()}
+	for _, p := range others {
+		all = append(all, p.address())
+	}
+	backends.Store(all)
+	return f
 }
 
 // A leader that does not answer, as on a lost node, is replaced when its lease has expired; when it runs again it is no
