@@ -355,6 +355,24 @@ func TestHandlersHearOfSecrets(t *testing.T) {
 	s.nothing()
 }
 
+// TRUST.md U3: the reads of a handler wait as its writes do, and fail no handler.
+func TestHandlersWaitForTheirReads(t *testing.T) {
+	for _, words := range [][]string{{"secret-get", "secret:9m4e2mr0ui3e8a215n4g"}, {"secret-ids"}, {"status-get"}} {
+		t.Run(words[0], func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newStage(t)
+				s.controller.content, s.controller.status = map[string][]byte{"a": []byte("b")}, &wire.GetStatusResponse{}
+				turn := s.next()
+				s.controller.delays = []error{&conversation.Error{Wait: 3 * time.Second, Kind: conversation.NotYet, Message: "m", Cure: "c"}}
+				began := time.Now()
+				answer := s.types(turn, words...)
+				assert.Zero(t, answer.ExitCode, string(answer.Stderr))
+				assert.GreaterOrEqual(t, time.Since(began), 3*time.Second)
+			})
+		})
+	}
+}
+
 // TRUST.md U1: what the controller puts off fails no handler and uses up no attempt: the agent waits as long as it
 // requests, and reports that. A tool outside of handlers gets the error, with the wait. If the runner goes meanwhile,
 // nothing has happened.

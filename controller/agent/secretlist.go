@@ -18,7 +18,11 @@ func (t *toolContext) List() ([]tool.Secret, error) {
 	if err := t.begin(); err != nil {
 		return nil, err
 	}
-	response, err := t.speech.listSecrets(t.ctx)
+	var response *wire.ListSecretsResponse
+	err := patiently(t.ctx, t.wait, func() (err error) {
+		response, err = t.speech.listSecrets(t.ctx)
+		return err
+	})
 	if err != nil {
 		return nil, t.answers.note(err)
 	}

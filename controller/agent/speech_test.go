@@ -26,7 +26,7 @@ type controller struct {
 	revision uint64
 	leader   *wire.LeadResponse
 	err      error
-	// delays are what the next requests that write are put off with.
+	// delays are what the next requests for data are put off with.
 	delays []error
 
 	// secrets are what ListSecrets answers, content what GetSecret does.
@@ -77,16 +77,25 @@ func (c *controller) SetStatus(_ context.Context, request *wire.SetStatusRequest
 }
 
 func (c *controller) GetStatus(_ context.Context, request *wire.GetStatusRequest) (*wire.GetStatusResponse, error) {
+	if err := c.delayed(); err != nil {
+		return nil, err
+	}
 	c.asked = append(c.asked, request)
 	return c.status, c.mute
 }
 
 func (c *controller) GetSecret(_ context.Context, request *wire.GetSecretRequest) (*wire.GetSecretResponse, error) {
+	if err := c.delayed(); err != nil {
+		return nil, err
+	}
 	c.gets = append(c.gets, request)
 	return &wire.GetSecretResponse{Id: request.GetId(), Revision: 1, Content: c.content}, c.err
 }
 
 func (c *controller) ListSecrets(context.Context, *wire.ListSecretsRequest) (*wire.ListSecretsResponse, error) {
+	if err := c.delayed(); err != nil {
+		return nil, err
+	}
 	return &wire.ListSecretsResponse{Secrets: c.secrets}, c.err
 }
 

@@ -16,7 +16,11 @@ func (t *toolContext) Status(ofApplication bool) (tool.Report, error) {
 	if err := t.speaks(ofApplication); err != nil {
 		return tool.Report{}, err
 	}
-	response, err := t.speech.status(t.ctx, ofApplication)
+	var response *wire.GetStatusResponse
+	err := patiently(t.ctx, t.wait, func() (err error) {
+		response, err = t.speech.status(t.ctx, ofApplication)
+		return err
+	})
 	if err != nil {
 		return tool.Report{}, t.answers.note(err)
 	}

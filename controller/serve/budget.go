@@ -9,6 +9,7 @@ import (
 
 	"connectrpc.com/connect"
 	"github.com/golang/glog"
+	"google.golang.org/protobuf/proto"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/meter"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1/relationsv1alpha1connect"
@@ -40,8 +41,8 @@ type Shortages interface {
 	ReportShortage(ctx context.Context, by status.Reporter, short budget.Level) error
 }
 
-// Budgets bound what units write by this replica (TRUST.md U1). Acknowledgements have no budget: each is written once
-// for what has happened.
+// Budgets bound what units write and request by this replica (TRUST.md U1, U3). Acknowledgements have no budget of
+// writes: each is written once for what has happened.
 type Budgets struct {
 	Holdings  Holdings
 	Shortages Shortages
@@ -50,6 +51,8 @@ type Budgets struct {
 	mu  sync.Mutex
 	// data is for databags, secrets and statuses, and signals for changes of leadership and reports.
 	data, signals *budget.Ledger
+	// reads, calls and streams are for requests: for data, for anything else, and for streams.
+	reads, calls, streams *budget.Ledger
 	// reported is when the shortage of a unit was stored last.
 	reported map[string]time.Time
 	// closed has the shortages of units whose wait is not over: until then nothing is read for them.
@@ -67,6 +70,8 @@ func NewBudgets(holdings Holdings, shortages Shortages, now func() time.Time) *B
 	return &Budgets{
 		Holdings: holdings, Shortages: shortages, now: now, reported: map[string]time.Time{}, closed: map[string]closed{},
 		data: budget.NewLedger(budget.Data(), now()), signals: budget.NewLedger(budget.Signals(), now()),
+		reads: budget.NewLedger(budget.Reads(), now()), calls: budget.NewLedger(budget.Calls(), now()),
+		streams: budget.NewLedger(budget.Calls(), now()),
 	}
 }
 
@@ -133,19 +138,41 @@ func (b *Budgets) bounded(identities Identities) connect.UnaryInterceptorFunc {
 		return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
 			ctx, cancel := context.WithTimeout(ctx, answerWithin)
 			defer cancel()
-			if b == nil || b.ledger(req.Spec().Procedure) == nil {
+			if b == nil {
 				return next(ctx, req)
 			}
-			p := b.purse(ctx, identities, b.ledger(req.Spec().Procedure))
-			if err := p.take(ctx, budget.Cost{Commits: 1}); err != nil {
-				return nil, refuse(err)
-			}
-			counted, bytes := meter.Count(context.WithValue(ctx, purseKey{}, p))
-			response, err := next(counted, req)
-			p.settle(int(bytes()))
+			counted, bytes := meter.Count(ctx)
+			response, err := b.paid(counted, identities, bytes, next, req)
+			b.charge(proven(ctx), req.Spec().Procedure, int(bytes.Read())+sizeOf(response))
 			return response, err
 		}
 	}
+}
+
+// paid carries out a request at the cost of what it writes.
+func (b *Budgets) paid(
+	ctx context.Context, identities Identities, bytes *meter.Bytes, next connect.UnaryFunc, req connect.AnyRequest,
+) (connect.AnyResponse, error) {
+	l := b.ledger(req.Spec().Procedure)
+	if l == nil {
+		return next(ctx, req)
+	}
+	p := b.purse(ctx, identities, l)
+	if err := p.take(ctx, budget.Cost{Commits: 1}); err != nil {
+		return nil, refuse(err)
+	}
+	response, err := next(context.WithValue(ctx, purseKey{}, p), req)
+	p.settle(int(bytes.Written()))
+	return response, err
+}
+
+// sizeOf returns the size of an answer, in bytes; 0 for none.
+func sizeOf(response connect.AnyResponse) int {
+	if response == nil {
+		return 0
+	}
+	message, _ := response.Any().(proto.Message)
+	return proto.Size(message)
 }
 
 // take takes a cost, or refuses it with the wait.

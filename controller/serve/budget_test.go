@@ -95,12 +95,14 @@ type counter struct {
 
 	api relationsv1alpha1connect.RelationsServiceClient
 	now *atomic.Int64
+	// reviewed returns how many tokens were reviewed.
+	reviewed func() int
 }
 
 func newCounter(t *testing.T) counter {
 	t.Helper()
 	r := readyReplica()
-	c := counter{till: &till{}, shop: &shop{}, now: &atomic.Int64{}}
+	c := counter{till: &till{}, shop: &shop{}, now: &atomic.Int64{}, reviewed: r.reviewed}
 	clock := func() time.Time { return time.Unix(1e9, 0).Add(time.Duration(c.now.Load())) }
 	c.budgets = NewBudgets(c.shop, c.shop, clock)
 	r.server.Store, r.server.Budgets, r.server.Now = c.till, c.budgets, clock

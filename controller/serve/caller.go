@@ -24,8 +24,8 @@ func (s *Server) HTTP(address string, config *tls.Config) *http.Server {
 	mux := http.NewServeMux()
 	path, handler := relationsv1alpha1connect.NewRelationsServiceHandler(s, connect.WithConditionalHandlerOptions(limits),
 		connect.WithInterceptors(s.Budgets.bounded(s.Identities)))
-	mux.Handle(path, prover{s.Identities}.proving(s.Budgets.holding(s.Identities, handler)))
-	mux.Handle(relationsv1alpha1connect.RelationsServiceConverseProcedure, handler) // proven by hello
+	mux.Handle(path, s.prover().proving(s.Budgets.holding(s.Identities, s.rooms.entering(handler))))
+	mux.Handle(relationsv1alpha1connect.RelationsServiceConverseProcedure, timely(handler)) // proven by hello
 	return listener.New(address, mux, config)
 }
 
@@ -45,8 +45,14 @@ func proven(ctx context.Context) identity.Identity {
 	return id
 }
 
-// prover finds out which pods call.
-type prover struct{ Identities }
+// prover finds out which pods call, and holds each to its pace.
+type prover struct {
+	Identities
+
+	budgets *Budgets
+}
+
+func (s *Server) prover() prover { return prover{s.Identities, s.Budgets} }
 
 // proving passes on requests whose bearer token names a pod, before it reads their bodies.
 func (p prover) proving(next http.Handler) http.Handler {
@@ -68,11 +74,18 @@ func (p prover) bearer(r *http.Request) (id identity.Identity, done func(), err 
 	if !ok {
 		return id, nil, connect.NewError(connect.CodeUnauthenticated, errors.New("the Authorization header has no bearer token"))
 	}
-	return p.prove(r.Context(), token)
+	return p.prove(r.Context(), token, r.URL.Path)
 }
 
 // prove finds out which pod calls, and counts its request until done is called.
-func (p prover) prove(ctx context.Context, token string) (id identity.Identity, done func(), err error) {
+func (p prover) prove(ctx context.Context, token, procedure string) (id identity.Identity, done func(), err error) {
+	claimed, err := p.Claim(ctx, token)
+	if err != nil {
+		return id, nil, connect.NewError(connect.CodeUnauthenticated, err)
+	}
+	if err = p.budgets.pace(ctx, claimed, procedure); err != nil {
+		return id, nil, err
+	}
 	if id, err = p.review(ctx, token, false); err != nil {
 		return id, nil, err
 	}

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -10,7 +11,13 @@ import (
 type hub struct {
 	mu        sync.Mutex
 	audiences map[topic]*audience
+	// resting are audiences that have a telling and that all have left, for a while and until a change: calls without a
+	// stream would have it made each time.
+	resting map[topic]*audience
 }
+
+// restFor is how long an audience rests.
+const restFor = 10 * time.Second
 
 // topic is an application, or a pod.
 type topic struct{ kind, namespace, name string }
@@ -56,11 +63,12 @@ func (h *hub) join(t topic, b *bell) (a *audience, leave func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.audiences == nil {
-		h.audiences = map[topic]*audience{}
+		h.audiences, h.resting = map[topic]*audience{}, map[topic]*audience{}
 	}
 	a = h.audiences[t]
 	if a == nil {
-		a = &audience{bells: map[*bell]struct{}{}}
+		a = cmp.Or(h.resting[t], &audience{bells: map[*bell]struct{}{}})
+		delete(h.resting, t)
 		h.audiences[t] = a
 	}
 	a.bells[b] = struct{}{}
@@ -70,8 +78,27 @@ func (h *hub) join(t topic, b *bell) (a *audience, leave func()) {
 		delete(a.bells, b)
 		if len(a.bells) == 0 && h.audiences[t] == a {
 			delete(h.audiences, t)
+			h.rest(t, a)
 		}
 	}
+}
+
+// rest keeps an audience that all have left for a while. The caller has locked mu.
+func (h *hub) rest(t topic, a *audience) {
+	a.last.mu.Lock()
+	told := a.last.telling != nil
+	a.last.mu.Unlock()
+	if !told {
+		return
+	}
+	h.resting[t] = a
+	time.AfterFunc(restFor, func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if h.resting[t] == a {
+			delete(h.resting, t)
+		}
+	})
 }
 
 // changed counts the change before it rings: who hears the bell finds the
@@ -79,6 +106,7 @@ func (h *hub) join(t topic, b *bell) (a *audience, leave func()) {
 func (h *hub) changed(t topic) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	delete(h.resting, t)
 	a := h.audiences[t]
 	if a == nil {
 		return

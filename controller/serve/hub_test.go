@@ -1,9 +1,11 @@
 package serve
 
 import (
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -99,4 +101,34 @@ func TestJoinAndLeaveUnderChange(t *testing.T) {
 		require.Fail(t, "stuck")
 	}
 	assert.Empty(t, r.server.hub.audiences)
+}
+
+// Calls without a stream do not have their application's view made each time, and see each change.
+func TestViewsAreMadeOnceForACallerWithoutStream(t *testing.T) {
+	r := readyReplica()
+	r.server.Secrets = &safe{}
+	server := serveTLS(t, r)
+	read, looked := tenant(t, server, "token-blog-1"), r.looked()
+	for range 100 {
+		require.NoError(t, read())
+	}
+	assert.LessOrEqual(t, r.looked()-looked, 1, "views")
+	r.publish("two", 11)
+	_, answer := get(t, server, "Bearer token-blog-1")
+	assert.Contains(t, fmt.Sprint(answer), "two")
+}
+
+// An audience that rests is forgotten after a while.
+func TestAudiencesRest(t *testing.T) {
+	inBubble(t, func(s scene) {
+		ended := converse(s.ctx, s.r, s.a, "token-blog-1", nil)
+		synctest.Wait()
+		close(s.a.requests)
+		require.NoError(s.t, <-ended)
+		assertNobodyListens(s.t, s.r)
+		assert.Len(s.t, s.r.server.hub.resting, 1)
+		pass(restFor)
+		synctest.Wait()
+		assert.Empty(s.t, s.r.server.hub.resting)
+	})
 }

@@ -28,16 +28,25 @@ var errOutdated = errors.New("replace the pod, so that it gets a newer agent")
 type pieces struct {
 	// accepted is set if the agent accepts pieces; else it gets one message.
 	accepted bool
-	sender   piece.Sender
+	// sent is how many bytes of databags were sent in pieces.
+	sent   int
+	sender piece.Sender
+}
+
+// largest returns the size of the message that has the snapshot, in bytes.
+func (p *pieces) largest(snapshot *v1alpha1.Snapshot, bags domain.Bags) int {
+	if !p.accepted {
+		snapshot = filled(snapshot, bags)
+	}
+	return proto.Size(snapshot)
 }
 
 // send sends a snapshot, which has the versions of databags, after the contents that the agent lacks.
 func (p *pieces) send(stream sender, snapshot *v1alpha1.Snapshot, bags domain.Bags) error {
 	if !p.accepted {
-		snapshot = whole(snapshot, bags)
-		if size := proto.Size(snapshot); size > maxWhole {
-			return connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf(
-				"the databags that the pod may read have %d bytes, more than the %d that its agent accepts: %w", size, maxWhole, errOutdated))
+		snapshot, err := whole(snapshot, bags)
+		if err != nil {
+			return err
 		}
 		return stream.Send(&v1alpha1.ConverseResponse{Snapshot: snapshot})
 	}
@@ -46,26 +55,46 @@ func (p *pieces) send(stream sender, snapshot *v1alpha1.Snapshot, bags domain.Ba
 		refs = append(refs, convert.RefTo(bag))
 	}
 	for _, ref := range p.sender.Next(refs) {
-		if err := sendBag(stream, ref, bags.Bag(ref)); err != nil {
+		if err := p.sendBag(stream, ref, bags.Bag(ref)); err != nil {
 			return err
 		}
 	}
 	return stream.Send(&v1alpha1.ConverseResponse{Snapshot: snapshot})
 }
 
-// sendBag sends a databag, whose last piece has its version.
-func sendBag(stream sender, ref databag.Ref, bag domain.Bag) error {
-	text := databag.Encode(bag)
-	for ; len(text) > maxText; text = text[maxText:] {
-		if err := stream.Send(&v1alpha1.ConverseResponse{Piece: &v1alpha1.Piece{Text: text[:maxText]}}); err != nil {
-			return err
+// sendBag sends a databag, whose last piece has its version. Its text is never in memory as a whole.
+func (p *pieces) sendBag(stream sender, ref databag.Ref, bag domain.Bag) error {
+	var text []byte
+	for part := range databag.Parts(bag) {
+		for len(part) > 0 {
+			if len(text) == maxText {
+				if err := stream.Send(&v1alpha1.ConverseResponse{Piece: &v1alpha1.Piece{Text: text}}); err != nil {
+					return err
+				}
+				p.sent += len(text)
+				text = text[:0]
+			}
+			n := min(maxText-len(text), len(part))
+			text, part = append(text, part[:n]...), part[n:]
 		}
 	}
+	p.sent += len(text)
 	return stream.Send(&v1alpha1.ConverseResponse{Piece: &v1alpha1.Piece{Text: text, Version: ref.Version}})
 }
 
-// whole returns a snapshot that has the versions of databags with their contents.
-func whole(snapshot *v1alpha1.Snapshot, bags domain.Bags) *v1alpha1.Snapshot {
+// whole returns a snapshot that has the versions of databags with their contents, as one message. It fails if that is
+// larger than what an agent accepts.
+func whole(snapshot *v1alpha1.Snapshot, bags domain.Bags) (*v1alpha1.Snapshot, error) {
+	snapshot = filled(snapshot, bags)
+	if size := proto.Size(snapshot); size > maxWhole {
+		return nil, connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("the databags that the pod may read have %d bytes, "+
+			"more than the %d that its agent accepts: %w", size, maxWhole, errOutdated))
+	}
+	return snapshot, nil
+}
+
+// filled returns a snapshot with the contents of its databags, which it shares with bags.
+func filled(snapshot *v1alpha1.Snapshot, bags domain.Bags) *v1alpha1.Snapshot {
 	snapshot = proto.CloneOf(snapshot)
 	for _, bag := range convert.Databags(snapshot) {
 		if ref := convert.RefTo(bag); !ref.Empty() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"connectrpc.com/connect"
@@ -33,6 +34,9 @@ const (
 
 // Identities knows the pods that call.
 type Identities interface {
+	// Claim returns the pod that a token names by its signature, without a review; the zero Identity if that is not
+	// known. The error wraps identity.ErrToken if the token names none.
+	Claim(ctx context.Context, token string) (identity.Identity, error)
 	// Review returns the pod that a token names; the error wraps identity.ErrToken if it names none. A token that
 	// renews one of a stream goes first.
 	Review(ctx context.Context, token string, renews bool) (identity.Identity, error)
@@ -97,8 +101,9 @@ type Server struct {
 	// Streams bounds the streams of agents.
 	Streams Streams
 
-	hub  hub
-	read lastRead
+	hub   hub
+	read  lastRead
+	rooms rooms
 }
 
 // ApplicationChanged wakes the streams of an application's units.
@@ -123,7 +128,11 @@ func (s *Server) Get(ctx context.Context, _ *connect.Request[v1alpha1.GetRequest
 	if t.stale {
 		return nil, connect.NewError(connect.CodeUnavailable, errStale)
 	}
-	return connect.NewResponse(&v1alpha1.GetResponse{Snapshot: whole(c.snapshot(t), t.bags)}), nil
+	snapshot, err := whole(c.snapshot(t), t.bags)
+	if err != nil {
+		return nil, err
+	}
+	return connect.NewResponse(&v1alpha1.GetResponse{Snapshot: snapshot}), nil
 }
 
 // caller returns the pod that calls. The caller of caller calls leave.
@@ -151,7 +160,7 @@ func (s *Server) Converse(ctx context.Context, stream *connect.BidiStream[v1alph
 	if err != nil {
 		return err
 	}
-	id, done, err := prover{s.Identities}.prove(ctx, hello.GetToken())
+	id, done, err := s.prover().prove(ctx, hello.GetToken(), stream.Spec().Procedure)
 	if err != nil {
 		return err
 	}
@@ -177,7 +186,8 @@ func (s *Server) Converse(ctx context.Context, stream *connect.BidiStream[v1alph
 	}
 	streams.Inc()
 	defer streams.Dec()
-	return c.talk(ctx, stream, heard, place.dismissed)
+	writes, _ := ctx.Value(writesKey{}).(*http.ResponseController)
+	return c.talk(ctx, punctual{stream, writes}, heard, place.dismissed)
 }
 
 // greet waits for hello.

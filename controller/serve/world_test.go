@@ -36,6 +36,8 @@ type replica struct {
 	// unreadable is why a view cannot be read; nil if it can.
 	unreadable error
 	looks      int
+	// reviews counts the reviews of tokens.
+	reviews int
 }
 
 type pod struct {
@@ -96,9 +98,16 @@ func (r *replica) as(ctx context.Context, token string) context.Context {
 	return context.WithValue(ctx, provenKey{}, r.tokens[token])
 }
 
+func (r *replica) Claim(_ context.Context, token string) (identity.Identity, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.tokens[token], nil
+}
+
 func (r *replica) Review(_ context.Context, token string, _ bool) (identity.Identity, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.reviews++
 	if r.broken != nil {
 		return identity.Identity{}, r.broken
 	}
@@ -154,6 +163,12 @@ func (r *replica) looked() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.looks
+}
+
+func (r *replica) reviewed() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.reviews
 }
 
 // agent is the other end of a stream.

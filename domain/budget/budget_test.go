@@ -208,3 +208,23 @@ func TestDataLimits(t *testing.T) {
 	_, taken := l.Take(writer(0, 0, 0), budget.Cost{Commits: 1, Bytes: budget.MaxTransaction}, epoch)
 	assert.True(t, taken)
 }
+
+// 16 units of a namespace whose handlers read 200 secrets at once wait for no budget of one replica, and neither does one
+// that reads each from a Secret as large as one may be.
+func TestReadLimits(t *testing.T) {
+	l := budget.NewLedger(budget.Reads(), epoch)
+	for unit := range 16 {
+		for range 200 {
+			_, taken := l.Take(writer(0, 0, unit), budget.Cost{Commits: 1}, epoch)
+			require.True(t, taken)
+			if unit == 0 {
+				l.Spend(writer(0, 0, unit), budget.Cost{Bytes: 1 << 20}, epoch)
+			}
+		}
+	}
+	calls := budget.NewLedger(budget.Calls(), epoch)
+	for unit := range 5000 {
+		_, taken := calls.Take(writer(0, 0, unit), budget.Cost{Commits: 1}, epoch)
+		require.True(t, taken, "all units of a large namespace connect at once")
+	}
+}

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Cost is a number of commits, and of bytes in the store, that writes take from a budget.
+// Cost is a number of commits, and of bytes in the store, that writes take from a budget; or of requests, and of the
+// bytes that are read and sent for them.
 type Cost struct{ Commits, Bytes float64 }
 
 func (c Cost) plus(d Cost) Cost { return Cost{c.Commits + d.Commits, c.Bytes + d.Bytes} }

@@ -1,5 +1,5 @@
-// Package budget bounds what units store, so that the excess of a unit, an application or a namespace is its own
-// (TRUST.md U1).
+// Package budget bounds what units store and request, so that the excess of a unit, an application or a namespace is its own
+// (TRUST.md U1, U3).
 //
 //	Ledger   who has written how much + a cost + the time → taken, or which budget lacks it and for how long
 //	Caps     what an application and its namespace hold + what a transaction adds → accepted, or which cap refuses it

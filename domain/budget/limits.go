@@ -26,6 +26,23 @@ const (
 	// SignalCommits and SignalBurst are the writes of a unit that are not data: changes of leadership, reports.
 	SignalCommits = 12
 	SignalBurst   = 30
+	// UnitReads and the like are requests of a minute, and bytes of a second that are read or sent for them.
+	UnitReads          = 2400
+	UnitReadBurst      = 800
+	UnitReadBytes      = 8 << 20
+	UnitReadByteBurst  = 512 << 20
+	NamespaceReads     = 9600
+	NamespaceReadBurst = 6400
+	NamespaceReadBytes = 32 << 20
+	// NamespaceReadByteBurst is that of a namespace's reads.
+	NamespaceReadByteBurst = 2 << 30
+	ClusterReads           = 24000
+	ClusterReadBurst       = 12800
+	ClusterReadBytes       = 64 << 20
+	ClusterReadByteBurst   = 4 << 30
+	// ShareReads and ShareReadBytes are the burst of a namespace's part of them.
+	ShareReads     = 400
+	ShareReadBytes = 64 << 20
 	// MaxTransaction is how much one transaction writes at most, in bytes: what a replica lets a unit write at once.
 	MaxTransaction = UnitByteBurst / replicas
 )
@@ -65,6 +82,25 @@ func Data() Limits {
 // must not depend on what others write.
 func Signals() Limits {
 	return Limits{Unit: limit(SignalCommits, SignalBurst, UnitBytes, UnitByteBurst)}
+}
+
+// Reads returns how many requests for data a replica carries out for units, and how many bytes it reads and sends for
+// them. Almost none stores anything: what does is charged to Data too.
+func Reads() Limits {
+	return Limits{
+		Unit:      limit(UnitReads, UnitReadBurst, UnitReadBytes, UnitReadByteBurst),
+		Namespace: limit(NamespaceReads, NamespaceReadBurst, NamespaceReadBytes, NamespaceReadByteBurst),
+		Cluster:   limit(ClusterReads, ClusterReadBurst, ClusterReadBytes, ClusterReadByteBurst),
+		Share:     limit(0, ShareReads, 0, ShareReadBytes),
+	}
+}
+
+// Calls returns how many requests of another kind a replica carries out for units, such as those for leadership. What
+// others of its namespace request does not limit a unit while the cluster has a budget.
+func Calls() Limits {
+	l := Reads()
+	l.Namespace = Limit{}
+	return l
 }
 
 // limit returns one replica's part of a budget.

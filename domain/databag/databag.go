@@ -15,7 +15,7 @@ import (
 // (RELATIONS.md V1). Compare versions with "differs" only (V2).
 func Version(data map[string]string) string {
 	hash := sha256.New()
-	for part := range encoded(data) {
+	for part := range Parts(data) {
 		_, _ = hash.Write(part) // never fails
 	}
 	return hex.EncodeToString(hash.Sum(nil))

@@ -21,14 +21,14 @@ var errEncoded = errors.New("cannot read a databag: its lengths and keys are not
 // Encode returns a content as bytes: length-prefixed keys and values in key order.
 func Encode(data map[string]string) []byte {
 	text := make([]byte, 0, Size(data)+2*lengthSize*len(data))
-	for part := range encoded(data) {
+	for part := range Parts(data) {
 		text = append(text, part...)
 	}
 	return text
 }
 
-// encoded returns the text of Encode in parts, each until the next, so that a large one is not in memory twice.
-func encoded(data map[string]string) iter.Seq[[]byte] {
+// Parts returns the text of Encode in parts, each until the next, so that a large one is not in memory twice.
+func Parts(data map[string]string) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		part := make([]byte, 0, min(Size(data)+2*lengthSize*len(data), partSize))
 		for _, k := range slices.Sorted(maps.Keys(data)) {

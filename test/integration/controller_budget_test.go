@@ -133,6 +133,57 @@ func (w *controllerWorld) converses(s *speaker, relation string) (took []time.Du
 	return took
 }
 
+// reader returns an agent of a unit that has a secret.
+func (w *controllerWorld) reader(c *controllerReplica) *speaker {
+	w.t.Helper()
+	units, _ := w.writers(c, "web", 1)
+	require.NoError(w.t, w.secrets(units[0], w.leads(units[0]), nil, adding(dbPassword)))
+	return units[0]
+}
+
+// TRUST.md U3: a pod that reads its secret in an endless loop, with as many requests at once as it may have, is answered
+// as often as its budget allows, and the API server reviews its token as often. A neighbour reads meanwhile. The long form
+// of the test shows it where a machine is slow.
+func TestControllerBoundsReads(t *testing.T) {
+	w := newControllerWorld(t)
+	c := w.controller(-1)
+	other := w.another()
+	greedy, calm := w.reader(c), other.reader(c)
+	ctx, stop := context.WithTimeout(w.ctx, *floodFor)
+	defer stop()
+	requested, reviewed, began := c.requested.Load(), c.reviewed.Load(), time.Now()
+	var all sync.WaitGroup
+	var answered atomic.Int64
+	for range 14 { // of 16: its stream is one
+		all.Go(func() {
+			for ctx.Err() == nil {
+				if _, err := greedy.api.GetSecret(ctx, asking(greedy, &wire.GetSecretRequest{Id: ordersSecret})); err == nil {
+					answered.Add(1)
+				}
+			}
+		})
+	}
+	var took []time.Duration
+	for ctx.Err() == nil {
+		asked := time.Now()
+		password, err := other.get(calm, &wire.GetSecretRequest{Id: ordersSecret})
+		require.NoError(t, err)
+		require.Equal(t, dbPassword, password)
+		took = append(took, time.Since(asked))
+		<-time.After(100 * time.Millisecond)
+	}
+	all.Wait()
+	passed := time.Since(began)
+	slices.Sort(took)
+	t.Logf("%s: %d answers to an endless loop; %d requests at the API server, %d of them reviews; %d reads of a neighbour: median %s, p99 %s",
+		passed.Round(time.Second), answered.Load(), c.requested.Load()-requested, c.reviewed.Load()-reviewed,
+		len(took), took[len(took)/2].Round(time.Millisecond), took[len(took)*99/100].Round(time.Millisecond))
+	unit := budget.Reads().Unit
+	may := unit.Burst.Commits + unit.Rate.Commits*(passed.Seconds()+2)
+	assert.LessOrEqual(t, float64(answered.Load()), may)
+	assert.LessOrEqual(t, float64(c.reviewed.Load()-reviewed), may+float64(len(took))+10, "reviews")
+}
+
 // TRUST.md U1: a bag that is within its limit of bytes and that the API server would refuse, since it writes
 // each of them as six, is refused before anything is written, with both numbers.
 func TestControllerBoundsWhatIsEncoded(t *testing.T) {

@@ -209,6 +209,8 @@ type controllerReplica struct {
 	reviewed *atomic.Int64
 	// written counts the bytes of objects that it has written.
 	written *atomic.Int64
+	// requested counts its requests to the API server.
+	requested *atomic.Int64
 	// informers are its caches.
 	informers cache.Cache
 }
@@ -234,6 +236,7 @@ func (w *controllerWorld) controllerOf(writes int64, counted string) *controller
 	w.t.Helper()
 	ctx, cancel := context.WithCancel(w.ctx)
 	r := &controllerReplica{done: make(chan struct{}), refused: &atomic.Int64{}, reviewed: &atomic.Int64{}, written: &atomic.Int64{}}
+	r.requested = &atomic.Int64{}
 	cfg := w.asController()
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return watched(next, r, limit{writes, counted, cancel})
@@ -337,6 +340,7 @@ func watched(next http.RoundTripper, r *controllerReplica, l limit) http.RoundTr
 			l.die()
 			return nil, errors.New("this process is dead")
 		}
+		r.requested.Add(1)
 		res, err := next.RoundTrip(req)
 		if err == nil && res.StatusCode == http.StatusForbidden && !terminating(res) {
 			r.refused.Add(1)

@@ -55,6 +55,20 @@ func NewReviewer(informers client.Reader, writer client.Client, published rest.I
 	}
 }
 
+// Claim returns the pod that the token names by its signature, without a request to the API server but for its keys; the
+// zero Identity where these do not tell. The error wraps domain.ErrToken as that of Review.
+func (r *Reviewer) Claim(ctx context.Context, token string) (domain.Identity, error) {
+	c, proven, err := r.keys.check(ctx, token)
+	switch {
+	case err != nil:
+		refusals.Inc()
+		return domain.Identity{}, err
+	case !proven:
+		return domain.Identity{}, nil
+	}
+	return c.identity(), nil
+}
+
 // Review returns the pod that the token names. The error wraps domain.ErrToken if signature, issuer, audience or
 // expiry are invalid, or if the token is bound to no pod (SAFETY.md S4). The API server reviews only what may be good
 // (TRUST.md U3): first the tokens of pods in the informers and those that renew, which are of a pod that was proven

@@ -131,6 +131,33 @@ func TestUnknownPodsWait(t *testing.T) {
 	}
 }
 
+// TRUST.md U3: whose a token is, is known by its signature, without a review; nothing is believed of one that may be good
+// only for all that is known.
+func TestClaim(t *testing.T) {
+	tests := map[string]struct {
+		why         string
+		change      func(map[string]any)
+		unpublished bool
+		uid         string
+		invalid     bool
+	}{
+		"Signed":      {why: "the API server has issued it", change: unchanged, uid: "uid-1"},
+		"OtherIssuer": {why: "the API server may be changing its issuer", change: func(c map[string]any) { c["iss"] = "https://before.example" }},
+		"Unpublished": {why: "without keys anything may be good", change: unchanged, unpublished: true},
+		"Expired":     {why: "it is over", change: func(c map[string]any) { c["exp"] = time.Now().Add(-2 * time.Minute).Unix() }, invalid: true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := newAPIServer(t)
+			s.unpublished = test.unpublished
+			id, err := s.reviewer(t).Claim(t.Context(), s.sign(t, test.change))
+			assert.Equal(t, test.invalid, errors.Is(err, domain.ErrToken), test.why)
+			assert.Equal(t, test.uid, id.UID, test.why)
+			assert.Zero(t, s.reviews)
+		})
+	}
+}
+
 // A review that fails proves nothing about the token, and is made again.
 func TestReviewFails(t *testing.T) {
 	s := newAPIServer(t)

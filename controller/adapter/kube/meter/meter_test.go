@@ -1,6 +1,7 @@
 package meter_test
 
 import (
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -12,12 +13,15 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/meter"
 )
 
-// TRUST.md U1: what is stored for a request is counted, and what is read, refused or for others is not.
+// TRUST.md U1: what is stored for a request is counted, and what is read, refused or for others is not; what is read is
+// counted by itself.
 func TestCount(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/refused" {
 			w.WriteHeader(http.StatusConflict)
+			return
 		}
+		_, _ = w.Write([]byte("abc"))
 	}))
 	defer server.Close()
 	client := &http.Client{Transport: meter.Wrap(http.DefaultTransport)}
@@ -27,19 +31,22 @@ func TestCount(t *testing.T) {
 		require.NoError(t, err)
 		response, err := client.Do(request)
 		require.NoError(t, err)
+		_, err = io.Copy(io.Discard, response.Body)
+		require.NoError(t, err)
 		require.NoError(t, response.Body.Close())
 	}
 	send(http.MethodPut, "/")
 	send(http.MethodPost, "/")
-	assert.EqualValues(t, 20, bytes())
+	assert.EqualValues(t, 20, bytes.Written())
 	send(http.MethodGet, "/")
 	send(http.MethodPut, "/refused")
 	send(http.MethodPut, "/?dryRun=All")
-	assert.EqualValues(t, 20, bytes())
+	assert.EqualValues(t, 20, bytes.Written())
+	assert.EqualValues(t, 12, bytes.Read(), "four answers")
 	other := ctx
 	ctx = t.Context()
 	send(http.MethodPut, "/")
 	ctx, _ = meter.Count(other)
 	send(http.MethodPut, "/")
-	assert.EqualValues(t, 20, bytes(), "the writes of others")
+	assert.EqualValues(t, 20, bytes.Written(), "the writes of others")
 }
