@@ -57,8 +57,8 @@ the stored ones. "whole" means that the bag was empty before "since", the first 
 otherwise keys that no commit names are unknown, and "data" lacks them. "differs" names the
 differences, without values.
 
-It reads relations and databags: the cluster role view is enough. Bags of a provider in another namespace
-are shown as far as you may read them.
+It reads relations and databags, for which you need the cluster role edit, or view and orcon-databags. Bags
+of a provider in another namespace are shown as far as you may read them.
 
 Exit codes: 0 shown, 1 a bag differs from its record, 2 the command failed, 130 interrupted.`,
 		Example: `  orcon record 7 -n shop
@@ -95,6 +95,8 @@ func (o *recordOptions) run(c *cobra.Command, name string) error {
 	s := screenOf(c)
 	all, err := bags(c.Context(), s, reader, namespace, r)
 	switch {
+	case apierrors.IsForbidden(err):
+		return o.unreadable(c.Context(), namespace, err)
 	case err != nil:
 		return err
 	case o.replay:
@@ -128,6 +130,14 @@ func bags(ctx context.Context, s screen, reader client.Reader, namespace string,
 		all = append(all, said...)
 	}
 	return all, nil
+}
+
+// unreadable explains that the user may not read databags, which the cluster role view does not permit.
+func (o *recordOptions) unreadable(ctx context.Context, namespace string, err error) error {
+	me := o.me(ctx)
+	return fmt.Errorf("%w: the cluster role edit has that permission, and view has not. An administrator of the namespace permits it "+
+		"alone by\nkubectl create rolebinding orcon-databags-%s -n %s --clusterrole=orcon-databags --user=%s --dry-run=client -o yaml | "+
+		"kubectl apply -f -", err, objectName(me), namespace, me)
 }
 
 // entriesOf returns the last commits to all bags, in order of time.

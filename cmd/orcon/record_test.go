@@ -143,3 +143,19 @@ func TestRecordNeedsACluster(t *testing.T) {
 	code, _, _ = call("", "record")
 	assert.Equal(t, exitMisuse, code, "a relation must be named")
 }
+
+// The cluster role view does not permit to read databags: the error names the roles that do, and how to get one.
+func TestRecordNeedsDatabags(t *testing.T) {
+	kinds := strings.Replace(kindsOf, `"resources":[`, `"resources":[{"name":"databags","kind":"Databag","namespaced":true},`, 1)
+	related := `{"apiVersion":"orcon.tengu.io/v1alpha1","kind":"Relation","metadata":{"namespace":"shop","name":"web-db"},"spec":{` +
+		`"requirer":{"application":"web","endpoint":"store"},"provider":{"application":"db","endpoint":"main"},"interface":"pg"},"state":{"id":7}}`
+	code, out, errs := call("", append([]string{"record", "7"}, answering(t, map[string]string{
+		"/apis/orcon.tengu.io/v1alpha1": kinds, group + "namespaces/shop/databags": "",
+		group + "namespaces/shop/relations": listOf("Relation", related),
+	})...)...)
+	assert.Equal(t, exitMisuse, code)
+	assert.Empty(t, out)
+	assert.Contains(t, errs, "the cluster role edit has that permission, and view has not")
+	assert.Contains(t, errs, "\nkubectl create rolebinding orcon-databags-USER -n shop --clusterrole=orcon-databags --user=USER "+
+		"--dry-run=client -o yaml | kubectl apply -f -")
+}

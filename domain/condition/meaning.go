@@ -176,6 +176,8 @@ func special() []Meaning {
 		{StaleRefused, "NotWritable", "the API server refuses the copy, or its ConfigMap is not Orcon's", "do what the message shows"},
 		{HandlerFailed, "HandlerFailed", "a unit's handler fails, and is retried", "see the logs that the message names"},
 		{EndsOwed, "EndsOwed", "the end of a relation is not handled yet", "start a unit with handlers, or see why its handler fails"},
+		{EndsOwed, "Unreadable", "a RelationSide cannot be read, so that it is unknown whether it owes an end",
+			"correct or delete the object in the message"},
 		{EndsHeld, "EndsHeld", "too many relations have ended at once", "orcon ends -n NAMESPACE; then orcon ends keep --all, or confirm --all"},
 		{WritesLimited, "WritesLimited", "a budget of writes is used up", "write less, or less often: see the limits"},
 		{CommitRefused, "CommitRefused", "what a unit has committed is refused by the API server, or was dropped",

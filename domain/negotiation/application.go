@@ -33,6 +33,7 @@ func record(s standings) recorded {
 		waiting[a.Name] = waits{s.facts, s.relations, s.obstacles}.of(a)
 	}
 	cycles, mourned := s.cycles(waiting), mourned(s.relations)
+	s.owed = unhandledEnds(s.Now, s.sides)
 	names := s.named()
 	is := recorded{entries: make([]entry, 0, len(names))}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
@@ -60,7 +61,9 @@ type standings struct {
 	contents  contents
 	relations relations
 	sides     []relation.Side
-	copies    copies
+	// owed has the sides with an end that an application has owed to its handlers for a while.
+	owed   map[string][]relation.Side
+	copies copies
 	// ends has the latest ends of each provider.
 	ends map[string][]relation.RecentEnd
 	// ignored lists objects that declare something and are ignored, by the application that they name.
@@ -77,7 +80,7 @@ func (s standings) state(a application.Application, units []application.Unit, wa
 	is := relation.ApplicationState{
 		Endpoints: a.Endpoints, Sources: sources(a), LeftOut: s.ignored[a.Name], Units: units, NextUnit: s.units.next[a.Name],
 		Grants: s.contents.of[a.Name], Workload: was.Workload, Shortages: was.Shortages, Waiting: waiting,
-		Ends: s.ends[a.Name], Vacant: s.units.vacant(a.Name),
+		Ends: s.ends[a.Name], EndsOwed: len(s.owed[a.Name]), Vacant: s.units.vacant(a.Name),
 	}
 	is.Conditions = slices.Concat(s.conditions(a, units, waiting), said(condition.ApplicationStatus, relation.Says(is)))
 	if len(cycle) > 0 {
@@ -113,7 +116,7 @@ func (s standings) conditions(a application.Application, units []application.Uni
 		notInjected(s.Namespace, a, s.record(s.here(a.Name, "")).State.Restarts), s.agentFailed(a, units),
 		agentOutdated(s.Now, s.Namespace, a, units),
 		s.projected(a), s.copies[a.Name].refused, offers{s.facts}.suspended(a), s.contents.grantRefused(a.Name), s.heldOf(a),
-		endsOwed(s.Now, s.sides, a.Name), endsHeld(s.Namespace, s.sides, a.Name),
+		endsOwed(s, a.Name), endsHeld(s.Namespace, s.sides, a.Name),
 		handlerFailed(s.Namespace, stumbles(a.Name, s.units.numbered[a.Name])),
 		writesLimited(s.Now, a.Name, s.record(s.here(a.Name, "")).State.Shortages),
 		commitRefused(a.Name, s.Outboxes))

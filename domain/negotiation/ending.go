@@ -68,8 +68,9 @@ func (e endings) overAt(r relation.Relation) time.Time {
 // with it.
 func (e endings) notes(r relation.Relation, end relation.End) bool {
 	side, there := e.sides.of(r, end)
+	_, unknown := e.unreadable.sides.of(r, end)
 	if end.Namespace == e.Namespace {
-		return there && side.Teardown == nil && !e.Ending
+		return (unknown || there && side.Teardown == nil) && !e.Ending
 	}
 	over := slices.ContainsFunc(e.Abroad, func(a relation.Abroad) bool { return a.Namespace == end.Namespace && a.Ending })
 	return r.Opened() && side.Teardown == nil && !over && !offers(e).replaced(r)

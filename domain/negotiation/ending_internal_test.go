@@ -22,6 +22,7 @@ func TestTeardown(t *testing.T) {
 	tests := map[string]struct {
 		why      string
 		sides    []relation.Side
+		unknown  bool // no side can be read
 		pods     []application.Pod
 		since    time.Duration // from the deletion to now
 		ended    time.Duration // from the moment when the end was found to now
@@ -40,12 +41,20 @@ func TestTeardown(t *testing.T) {
 		"Told":         {why: "its side owes the end from now on", sides: []relation.Side{told}, recorded: 1, released: true},
 		"ToldAgent":    {why: "agents are another matter", sides: []relation.Side{told}, pods: []application.Pod{plain}, recorded: 1, wake: hearing},
 		"Another":      {why: "the side is of an earlier relation", sides: []relation.Side{earlier}, recorded: 1, released: true},
+		"Unknown":      {why: "T2: a side that cannot be read may have yet to take note", sides: []relation.Side{side}, unknown: true, since: 24 * time.Hour, recorded: 1},
+		"UnknownOther": {why: "that of an earlier relation has no part in it", sides: []relation.Side{earlier}, unknown: true, recorded: 1, released: true},
+		"UnknownEnd":   {why: "an ending namespace has no time", sides: []relation.Side{side}, unknown: true, ending: true, released: true},
 		"NotRecorded":  {why: "its id must not be given again: a record holds it first", recorded: 0},
 		"NamespaceEnd": {why: "an ending namespace has no time, and gives no ids", sides: []relation.Side{side}, ending: true, released: true},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			s := relation.Snapshot{Namespace: "shop", Now: at().Add(tc.since), Ending: tc.ending, LastRelation: tc.recorded, Sides: tc.sides}
+			for _, one := range s.Sides {
+				if tc.unknown {
+					s.Unreadable, s.Sides = append(s.Unreadable, relation.Unreadable{Kind: relation.KindSide, Namespace: "shop", Name: one.Name(), Side: one}), nil
+				}
+			}
 			if tc.pods != nil {
 				s.Applications = []application.Application{{Name: "web", Pods: tc.pods}}
 			}

@@ -100,11 +100,12 @@ func (l *living) freeze(i int, r relation.Relation) {
 }
 
 // identified returns a relation with an id, unless an unreadable object may hold a higher one, or the end of an
-// earlier relation of the pair is owed.
+// earlier relation of the pair is owed, or may be.
 func (l *living) identified(r relation.Relation) relation.Relation {
 	_, held := l.unreadable.numbering()
 	_, owed := l.sides.owing(r.Key)
-	if r.State.ID > 0 || held || owed {
+	_, unknown := l.unreadable.sides.pair(r.Key)
+	if r.State.ID > 0 || held || owed || unknown {
 		return r
 	}
 	if r.State.ID = l.sides.known(r.Key, l.Namespace); r.State.ID == 0 {

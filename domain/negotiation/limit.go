@@ -94,8 +94,8 @@ func limit(f *facts, m matching, l lives) limited {
 			made.obstacles[p.Requirer.Application] = append(made.obstacles[p.Requirer.Application], o)
 			continue
 		}
-		if one, held := f.unreadable.numbering(); held {
-			o := overLimit(p.Key, f.unreadable.unnumbered(one))
+		if why := unreadableFor(f.unreadable, p.Key); why != "" {
+			o := overLimit(p.Key, why)
 			o.Reason = relation.ReasonUnreadable
 			made.obstacles[p.Requirer.Application] = append(made.obstacles[p.Requirer.Application], o)
 			continue
@@ -113,6 +113,17 @@ func limit(f *facts, m matching, l lives) limited {
 		made.made = append(made.made, p)
 	}
 	return made
+}
+
+// unreadableFor returns why a pair is given no relation beside what is unreadable; "" if it is.
+func unreadableFor(u unreadable, k relation.Key) string {
+	if holder, held := u.numbering(); held {
+		return u.unnumbered(holder)
+	}
+	if one, unknown := u.sides.pair(k); unknown {
+		return u.text(one)
+	}
+	return ""
 }
 
 // overLimit returns that a reference of the requirer leads to a relation over a limit.

@@ -182,6 +182,9 @@ func (m mass) count(provided []relation.Side, ends []relation.RecentEnd) tallies
 // those are held: a relation whose end may be taken back has ended for neither.
 func (m mass) follow(all []relation.Side) []relation.Side {
 	providers := map[string]relation.Side{}
+	for _, s := range m.unreadable.sides.undecided() {
+		providers[s.Relation] = s
+	}
 	for _, at := range m.Abroad {
 		for _, s := range at.Sides {
 			providers[s.Relation] = s

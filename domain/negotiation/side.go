@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
@@ -61,9 +60,10 @@ func (s sides) owing(k relation.Key) (relation.Side, bool) {
 
 // outlived reports whether the namespace of a relation's provider, which has a UID now, was made again. A namespace with
 // the provider's side of the relation was restored, and is the same (TRUST.md T8).
-func (s sides) outlived(r relation.Relation, uid string) bool {
+func (s sides) outlived(r relation.Relation, uid string, unreadable unknownSides) bool {
 	_, restored := s.of(r, r.Provider)
-	return r.Abroad() && !restored && r.Outlives(uid)
+	_, unknown := unreadable.of(r, r.Provider)
+	return r.Abroad() && !restored && !unknown && r.Outlives(uid)
 }
 
 // newIdentity returns an identity for a relation of a pair, from a random seed.
@@ -170,7 +170,10 @@ func (k *keeping) judged() upkeep {
 func (k *keeping) keep(r relation.Relation, e relation.End) {
 	is, there := k.sides.of(r, e)
 	if !there {
-		if _, taken := k.sides[pairSide{r.Key, r.Role(e)}]; taken || !k.needed(r, e) {
+		_, taken := k.sides[pairSide{r.Key, r.Role(e)}]
+		_, unknown := k.unreadable.sides.pair(r.Key)
+		_, unnumbered := k.unreadable.numbering()
+		if taken || unknown || !k.needed(r, e) || unnumbered && r.Requirer.Namespace != k.Namespace {
 			return
 		}
 		is = relation.Side{Key: r.Key, Role: r.Role(e), Relation: r.UID, ID: r.State.ID, Interface: r.Interface, Version: r.Version}
@@ -285,41 +288,4 @@ func (u units) mayAnswer(e relation.End, number int) bool {
 	return slices.ContainsFunc(u.of(e), func(unit application.Unit) bool {
 		return unit.Gone == "" && unit.Handles && unit.Number == number
 	})
-}
-
-// endsOwed names the ends that an application of this namespace has owed to its handlers for a while.
-func endsOwed(now time.Time, all []relation.Side, name string) []condition.Condition {
-	var texts []string
-	for _, s := range all {
-		if s.Owes() && s.Here().Application == name && !now.Before(s.Teardown.Since.Add(hearing)) {
-			text := owedText(s)
-			if !s.Teardown.Held && len(s.Teardown.Owed) == 0 {
-				text += ": start one, or waive the end: orcon ends waive " + s.Name() + " -n " + s.Here().Namespace
-			}
-			texts = append(texts, text)
-		}
-	}
-	if len(texts) == 0 {
-		return nil
-	}
-	slices.Sort(texts)
-	return []condition.Condition{condition.New(condition.EndsOwed, true, string(condition.EndsOwed), listed(texts))}
-}
-
-// owedText returns the units to which a side owes the end of its relation, and since when, or that it is held.
-func owedText(s relation.Side) string {
-	here := s.Here()
-	if s.Teardown.Held {
-		return fmt.Sprintf("the end of the relation of %s with %s waits for a person", here.Endpoint, s.Other(here).Written(here.Namespace))
-	}
-	to := "the first unit with handlers that leads"
-	if units := s.Teardown.Owed; len(units) > 0 {
-		var names []string
-		for _, unit := range units {
-			names = append(names, unit.String())
-		}
-		to = listed(names)
-	}
-	return fmt.Sprintf("since %s the end of the relation of %s with %s is owed to %s",
-		s.Teardown.Since.UTC().Format(time.RFC3339), here.Endpoint, s.Other(here).Written(here.Namespace), to)
 }

@@ -50,15 +50,20 @@ type judging struct {
 func (j judging) unjudged(r relation.Relation) (relation.State, bool) {
 	one, frozen := j.unreadable.under(r)
 	holder, held := j.unreadable.numbering()
+	if side, unknown := j.unreadable.sides.pair(r.Key); unknown && r.State.ID == 0 {
+		one, frozen = side, true
+	}
 	switch {
 	case j.unreadable.relation(r):
 	case held && r.State.ID == 0:
 		r.State.Conditions = condition.Stuck(relation.ReasonUnreadable, j.unreadable.unnumbered(holder))
 		r.State.Status, r.State.Data = relation.Failed, relation.DataMissing
 		return r.State, true
-	case frozen && len(r.State.Conditions) == 0:
+	case frozen && (len(r.State.Conditions) == 0 || r.State.ID == 0):
 		r.State.Conditions = j.unreadable.conditions(one)
 		r.State.Status, r.State.Data = relation.Failed, relation.DataMissing
+	case one.Kind == relation.KindSide: // which has no conditions
+		r.State.Conditions = j.unreadable.beside(one, r.State.Conditions)
 	}
 	return r.State, frozen
 }

@@ -11,6 +11,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
 )
 
 // The end of a relation is owed to the handlers of both sides, and the next relation of the pair waits for it, also
@@ -143,4 +144,42 @@ func TestIDIsKeptWhereTheNextFails(t *testing.T) {
 	}
 	w.settle(t)
 	assert.Greater(t, w.only(t).State.ID, first.State.ID)
+}
+
+// An application shows how many ends it has owed to its handlers for a while, the oldest first, to whom each is owed, and
+// what helps (TRUST.md T2).
+func TestEndsOwedAreShown(t *testing.T) {
+	w := tenants(t, 3)
+	w.endOf(t, 0)
+	assert.Zero(t, w.records["db"].State.EndsOwed, "handlers may take a moment")
+	w.later(t, time.Minute)
+	assert.Equal(t, 1, w.records["db"].State.EndsOwed)
+	w.endOf(t, 1)
+	w.later(t, time.Minute)
+	assert.Equal(t, 2, w.records["db"].State.EndsOwed)
+	said := w.says("db", condition.EndsOwed).Message
+	assert.Regexp(t, "^2 ends are owed, the oldest first: since 2026-01-02T03:04:05Z the end of the relation of main with web-0:store is owed to db/0, "+
+		"since 2026-01-02T03:05:05Z the end of the relation of main with web-1:store is owed to db/0$", said)
+
+	t.Log("its handler fails at the first")
+	first := w.ofTenant(t, 0)
+	w.failing("db", status.Failure{Event: "main-relation-broken", Relation: first.Relation, Attempts: 3, Since: w.now})
+	w.settle(t)
+	assert.Contains(t, w.says("db", condition.EndsOwed).Message,
+		"web-0:store is owed to db/0: mend its handler (see condition HandlerFailed), or waive the end: orcon ends waive "+first.Name()+" -n shop, since")
+
+	t.Log("it has no unit left")
+	delete(w.pods, "db-0")
+	w.later(t, time.Hour)
+	assert.Equal(t, 2, w.records["db"].State.EndsOwed)
+	assert.Contains(t, w.says("db", condition.EndsOwed).Message,
+		"the first unit with handlers that leads: start one, or waive the end: orcon ends waive "+first.Name()+" -n shop, since")
+	for _, i := range []int{0, 1} {
+		s := w.ofTenant(t, i)
+		s.Choice = relation.ChoiceWaive
+		w.sides[s.Name()] = s
+	}
+	w.settle(t)
+	assert.Zero(t, w.records["db"].State.EndsOwed)
+	assert.Empty(t, w.says("db", condition.EndsOwed).Message)
 }

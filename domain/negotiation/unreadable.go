@@ -13,7 +13,7 @@ import (
 // unreadable has the objects that exist and cannot be read, which are unknown and not absent:
 //
 //   - they are not ended, withdrawn, forgotten, numbered anew or made a second time;
-//   - relations that depend on them stay as they are, unless a person deletes them;
+//   - relations that depend on them stay as they are, unless a person deletes them, and then until their sides can be read;
 //   - while one may hold the highest relation id, no id is given;
 //   - units whose departure one may remember are not forgotten.
 //
@@ -22,10 +22,11 @@ type unreadable struct {
 	namespace string
 	all       []relation.Unreadable
 	// relations has them by UID, records by namespace and application, databags by the names of
-	// the bags that they stand for.
+	// the bags that they stand for, sides by pair and role.
 	relations map[string]relation.Unreadable
 	records   map[relation.End]relation.Unreadable
 	databags  map[relation.Home]relation.Unreadable
+	sides     unknownSides
 }
 
 // newUnreadable returns those of a snapshot, in order.
@@ -34,7 +35,7 @@ func newUnreadable(s relation.Snapshot) unreadable {
 		s.Namespace, sorted(s.Unreadable, func(a, b relation.Unreadable) int {
 			return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 		}),
-		map[string]relation.Unreadable{}, map[relation.End]relation.Unreadable{}, map[relation.Home]relation.Unreadable{},
+		map[string]relation.Unreadable{}, map[relation.End]relation.Unreadable{}, map[relation.Home]relation.Unreadable{}, unknownSides{},
 	}
 	for _, one := range u.all {
 		switch one.Kind {
@@ -44,9 +45,12 @@ func newUnreadable(s relation.Snapshot) unreadable {
 			u.records[relation.End{Namespace: one.Namespace, Application: one.Name}] = one
 		case relation.KindDatabag:
 			u.databags[relation.Home{Namespace: one.Namespace, Name: one.Name}] = one
+		case relation.KindSide:
+			u.sides[pairSide{one.Side.Key, one.Side.Role}] = one
 		}
 	}
 	u.claim(s)
+	u.sides.exclude(s)
 	return u
 }
 
@@ -110,7 +114,7 @@ func (u unreadable) databag(namespace string, b relation.Databag) (relation.Unre
 }
 
 // under returns the unreadable object that a relation depends on, and whether there is one: the
-// Relation, the record of an end, or a bag of an end.
+// Relation, or of an end the record, the side or a bag.
 func (u unreadable) under(r relation.Relation) (relation.Unreadable, bool) {
 	if len(u.all) == 0 {
 		return relation.Unreadable{}, false
@@ -120,6 +124,9 @@ func (u unreadable) under(r relation.Relation) (relation.Unreadable, bool) {
 	}
 	for _, e := range r.Ends() {
 		if one, is := u.records[relation.End{Namespace: e.Namespace, Application: e.Application}]; is {
+			return one, true
+		}
+		if one, is := u.sides.of(r, e); is {
 			return one, true
 		}
 		shared := relation.Databag{Application: e.Application, Endpoint: e.Endpoint}
@@ -144,7 +151,8 @@ func (u unreadable) freezes(r relation.Relation) bool {
 // whether there is one.
 func (u unreadable) numbering() (relation.Unreadable, bool) {
 	i := slices.IndexFunc(u.all, func(one relation.Unreadable) bool {
-		return one.Namespace == u.namespace && one.Kind == relation.KindRelation && one.Relation.State.ID == 0
+		return one.Namespace == u.namespace && (one.Kind == relation.KindRelation && one.Relation.State.ID == 0 ||
+			one.Kind == relation.KindSide && one.Side.ID == 0)
 	})
 	if i < 0 {
 		return relation.Unreadable{}, false
@@ -168,7 +176,7 @@ func (u unreadable) remembers(application string) bool {
 // keeps reports whether a bag may be needed by what is unreadable.
 func (u unreadable) keeps(b relation.Databag) bool {
 	_, is := u.relations[b.Relation]
-	return is || u.record(relation.End{Namespace: u.namespace, Application: b.Application})
+	return is || u.record(relation.End{Namespace: u.namespace, Application: b.Application}) || u.sides.keep(u.namespace, b)
 }
 
 // text returns why nothing is done to an unreadable object, and the cure. What is wrong in
@@ -178,10 +186,9 @@ func (u unreadable) text(one relation.Unreadable) string {
 	if one.Namespace != u.namespace {
 		return fmt.Sprintf("%s %s of namespace %s cannot be read: it must be corrected there", one.Kind, one.Name, one.Namespace)
 	}
-	cost := ""
-	if one.Kind == relation.KindRecord {
-		cost = ", which numbers its units anew"
-	}
+	cost := map[string]string{
+		relation.KindRecord: ", which numbers its units anew", relation.KindSide: ", which gives up an end that it owes to handlers",
+	}[one.Kind]
 	return fmt.Sprintf("%s, so that nothing is done to it: kubectl -n %s get %s %s -o yaml shows it; correct it, or delete it%s",
 		one.Problem, one.Namespace, kind, one.Name, cost)
 }
@@ -197,17 +204,22 @@ func (u unreadable) unnumbered(one relation.Unreadable) string {
 		u.text(one))
 }
 
+// beside returns conditions with those of an unreadable object in place of the summary.
+func (u unreadable) beside(one relation.Unreadable, others []condition.Condition) []condition.Condition {
+	return slices.Concat(u.conditions(one), slices.DeleteFunc(slices.Clone(others), func(c condition.Condition) bool {
+		return slices.Contains([]condition.Type{condition.Ready, condition.Reconciling, condition.Stalled}, c.Type)
+	}))
+}
+
 // marks stores on each unreadable object of the namespace that it is unreadable. Its other
-// conditions stay.
+// conditions stay. A side has none: its relation and its application show it.
 func (u unreadable) marks() []relation.Decision {
 	var decisions []relation.Decision
 	for _, one := range u.all {
-		if one.Namespace != u.namespace {
+		if one.Namespace != u.namespace || one.Kind == relation.KindSide {
 			continue
 		}
-		is := slices.Concat(u.conditions(one), slices.DeleteFunc(slices.Clone(one.Conditions), func(c condition.Condition) bool {
-			return slices.Contains([]condition.Type{condition.Ready, condition.Reconciling, condition.Stalled}, c.Type)
-		}))
+		is := u.beside(one, one.Conditions)
 		if !slices.Equal(is, one.Conditions) {
 			one.Conditions = is
 			decisions = append(decisions, relation.Mark{Unreadable: one})

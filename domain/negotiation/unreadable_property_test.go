@@ -22,7 +22,10 @@ func objects(s relation.Snapshot) []object {
 	for _, r := range slices.Concat(s.Relations, s.Consumers) {
 		all = append(all, object{relation.KindRelation, r.Requirer.Namespace, r.Name})
 	}
-	add := func(in string, records []relation.Record, bags []relation.Databag) {
+	add := func(in string, records []relation.Record, bags []relation.Databag, sides []relation.Side) {
+		for _, one := range sides {
+			all = append(all, object{relation.KindSide, in, one.Name()})
+		}
 		for _, r := range records {
 			all = append(all, object{relation.KindRecord, in, r.Name})
 		}
@@ -30,9 +33,9 @@ func objects(s relation.Snapshot) []object {
 			all = append(all, object{relation.KindDatabag, in, b.Name()})
 		}
 	}
-	add(s.Namespace, s.Records, s.Databags)
+	add(s.Namespace, s.Records, s.Databags, s.Sides)
 	for _, from := range s.Abroad {
-		add(from.Namespace, from.Records, from.Databags)
+		add(from.Namespace, from.Records, from.Databags, from.Sides)
 	}
 	return all
 }
@@ -86,7 +89,7 @@ func untouched(t *rapid.T, s relation.Snapshot, one relation.Unreadable, decisio
 	}
 	harm := map[string][]string{
 		relation.KindRelation: {"Relate ", "Update ", "Finish "}, relation.KindRecord: {"Remember ", "Forget "},
-		relation.KindDatabag: {"Publish ", "Withdraw "},
+		relation.KindDatabag: {"Publish ", "Withdraw "}, relation.KindSide: {"Keep ", "Drop "},
 	}
 	for _, decision := range decisions {
 		name, applications := about(decision)
@@ -103,13 +106,16 @@ func untouched(t *rapid.T, s relation.Snapshot, one relation.Unreadable, decisio
 			assert.Greater(t, d.LastRelation, s.LastRelation, "the count only grows")
 		case relation.Relate:
 			assert.NotEqual(t, one.Relation.Key, d.Key, name)
+			assert.NotEqual(t, one.Side.Key, d.Key, name)
 			assert.Greater(t, d.State.ID, highest, "no id is given twice: %s", name)
 		case relation.Update:
 			assert.True(t, given[d.State.ID] || d.State.ID > highest, "no id is given twice: %s", name)
 		case relation.Release:
 			assert.False(t, d.Deleted.IsZero(), name)
+			assert.False(t, one.Kind == relation.KindSide && d.UID == one.Side.Relation && !s.Ending, "T2: its end would be lost: %s", name)
 		case relation.Withdraw:
 			assert.False(t, one.Kind == relation.KindRelation && d.Relation == one.UID, name)
+			assert.False(t, one.Kind == relation.KindSide && d.Relation == one.Side.Relation && d.Application == one.Side.Here().Application, name)
 		default:
 		}
 	}
@@ -123,6 +129,8 @@ func relatedTo(s relation.Snapshot, one relation.Unreadable, want []relation.Dec
 	switch one.Kind {
 	case relation.KindRelation:
 		add(one.Relation.Key)
+	case relation.KindSide:
+		add(one.Side.Key)
 	case relation.KindRecord:
 		related[one.Name] = true
 	case relation.KindDatabag:

@@ -47,11 +47,22 @@ func hide(s relation.Snapshot, kind, in, name string) relation.Snapshot {
 			return hidden
 		})
 	}
-	s.Relations, s.Consumers = hideRelation(s.Relations), hideRelation(s.Consumers)
+	hideSide := func(all []relation.Side) []relation.Side {
+		return slices.DeleteFunc(slices.Clone(all), func(side relation.Side) bool {
+			hidden := kind == relation.KindSide && side.Here().Namespace == in && side.Name() == name
+			if hidden {
+				one.Side = side
+				one.Side.ID, one.Side.Known, one.Side.Teardown = 0, false, nil
+			}
+			return hidden
+		})
+	}
+	s.Relations, s.Consumers, s.Sides = hideRelation(s.Relations), hideRelation(s.Consumers), hideSide(s.Sides)
 	s.Records, s.Databags = hideRecord(s.Namespace, s.Records), hideBag(s.Namespace, s.Databags)
 	s.Abroad = slices.Clone(s.Abroad)
 	for i, from := range s.Abroad {
 		s.Abroad[i].Records, s.Abroad[i].Databags = hideRecord(from.Namespace, from.Records), hideBag(from.Namespace, from.Databags)
+		s.Abroad[i].Sides = hideSide(from.Sides)
 	}
 	s.Unreadable = append(slices.Clip(s.Unreadable), one)
 	return s
@@ -65,6 +76,10 @@ func about(decision relation.Decision) (name string, applications []string) {
 		return "Publish " + d.Name(), []string{d.Application}
 	case relation.Remember:
 		return "Remember " + d.Name, []string{d.Name}
+	case relation.Keep:
+		return "Keep " + d.Side.Name(), ends(d.Key)
+	case relation.Drop:
+		return "Drop " + d.Side.Name(), ends(d.Key)
 	case relation.Relate:
 		return "Relate " + d.Name(), ends(d.Key)
 	case relation.Count:

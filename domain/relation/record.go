@@ -34,6 +34,8 @@ type ApplicationState struct {
 	Restarts Restarts
 	// Ends are the ends of the last ten minutes that were owed to its handlers as a provider.
 	Ends []RecentEnd
+	// EndsOwed is the number of ends that it has owed to its handlers for a while.
+	EndsOwed int
 	// Grants are the Secrets that its endpoints grant, in order of endpoint.
 	Grants []Grant
 	// Workload is how its leader says it is.

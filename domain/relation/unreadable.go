@@ -7,6 +7,7 @@ const (
 	KindRelation = "Relation"
 	KindRecord   = "RelatedApplication"
 	KindDatabag  = "Databag"
+	KindSide     = "RelationSide"
 )
 
 // Unreadable is an object that exists and cannot be read. It is unknown, not absent.
@@ -14,10 +15,11 @@ type Unreadable struct {
 	Kind, Namespace, Name, UID string
 	// Problem is why it cannot be read.
 	Problem string
-	// Relation is a Relation as far as it can be read; the id is 0 if that cannot. Databag is
+	// Relation is a Relation as far as it can be read, and Side a RelationSide; the id is 0 if that cannot. Databag is
 	// the one that the spec of a Databag names.
 	Relation Relation
+	Side     Side
 	Databag  Databag
-	// Conditions are those that it has.
+	// Conditions are those that it has; a RelationSide has none.
 	Conditions []condition.Condition
 }

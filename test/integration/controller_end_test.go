@@ -59,6 +59,8 @@ func TestEndIsOwedToUnitsThatComeLater(t *testing.T) {
 	w.eventually("the next one waits", func() bool {
 		return len(w.app("web").Status.Waits) == 1 && w.app("web").Status.Waits[0].Reason == relation.ReasonEndOwed
 	})
+	w.eventually("its application shows it", func() bool { return w.app("db").Status.EndsOwed == 1 })
+	assert.Contains(t, w.cluster.Kubectl(t, "-n", w.namespace, "get", "rapp", "db"), "ENDS OWED")
 	side := w.sides()[v1alpha1.RoleProvider]
 	assert.Equal(t, before.GetUid(), side.Spec.Relation)
 	assert.Empty(t, side.State.End.State)

@@ -81,7 +81,7 @@ func (o *orcon) record(name string) (entries []history.Entry, lines []string) {
 
 // Several units and leaders of two applications speak, keys come and go, a controller
 // dies in a transaction and others take over: the record says all of it, and leads to
-// what is stored. Whoever may view the namespace may read it, and a bag that somebody
+// what is stored. Who may also read databags reads it, which view does not permit, and a bag that somebody
 // changed behind its back is found (SAFETY.md P2, E11, RELATIONS.md P5).
 func TestControllerRecordsTheConversation(t *testing.T) {
 	w := newControllerWorld(t)
@@ -143,6 +143,10 @@ func TestControllerRecordsTheConversation(t *testing.T) {
 
 	t.Log("what the command line reads is what happened")
 	cli := w.orcon("viewer")
+	_, code := cli.run("record", r.Name)
+	assert.Equal(t, 2, code)
+	w.allow("viewer", "orcon-databags")
+	w.eventually("the databags are readable", func() bool { _, code := cli.run("record", r.Name); return code == 0 })
 	entries, lines := cli.record(strconv.FormatInt(r.State.ID, 10))
 	who := func(s *speaker) string {
 		i := 0

@@ -12,6 +12,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:printcolumn:name="Units",type=integer,JSONPath=`.status.livingUnits`
 // +kubebuilder:printcolumn:name="Workload",type=string,JSONPath=`.status.conditions[?(@.type=="ApplicationStatus")].reason`
 // +kubebuilder:printcolumn:name="Why",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
+// +kubebuilder:printcolumn:name="Ends owed",type=integer,JSONPath=`.status.endsOwed`
 // +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 // +kubebuilder:printcolumn:name="Says",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="ApplicationStatus")].message`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
@@ -125,6 +126,10 @@ type RelatedApplicationStatus struct {
 	// livingUnits is the number of units with a living pod. Unset before the first look.
 	// +optional
 	LivingUnits *int64 `json:"livingUnits,omitempty"`
+	// endsOwed is the number of ends of relations that the application's handlers have not handled within ten seconds;
+	// condition EndsOwed names them. Default 0: none.
+	// +optional
+	EndsOwed int32 `json:"endsOwed,omitempty"`
 	// leader is the one unit that may write the application's databags. Unset: no unit has
 	// requested leadership yet.
 	// +optional

@@ -64,6 +64,10 @@ func TestPeople(t *testing.T) {
 	s.eventually("kubectl -n people auth can-i list relations.orcon.tengu.io --as viewer")
 	s.eventually("kubectl -n people auth can-i delete relations.orcon.tengu.io --as editor")
 	s.refused("kubectl -n people auth can-i delete relations.orcon.tengu.io --as viewer")
+	for _, verb := range []string{"get", "list", "watch"} { // Kubernetes' role view reads no Secrets (TRUST-DESIGN.md 38)
+		s.refused("kubectl -n people auth can-i " + verb + " databags.orcon.tengu.io --as viewer")
+		s.eventually("kubectl -n people auth can-i " + verb + " databags.orcon.tengu.io --as editor")
+	}
 	s.refused("kubectl -n people auth can-i update databags.orcon.tengu.io --as editor")
 	s.refused("kubectl -n people auth can-i update relations.orcon.tengu.io --subresource=status --as editor")
 }

@@ -11,7 +11,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
-// SidesOf returns what a namespace keeps of the relation with that identity.
+// SidesOf returns what a namespace keeps of the relation with that identity. It fails if it cannot read one of them.
 func SidesOf(ctx context.Context, reader client.Reader, namespace, identity string) ([]relation.Side, error) {
 	var list v1alpha1.RelationSideList
 	err := reader.List(ctx, &list, client.InNamespace(namespace), client.MatchingLabels{v1alpha1.LabelRelation: identity})
@@ -20,7 +20,12 @@ func SidesOf(ctx context.Context, reader client.Reader, namespace, identity stri
 	}
 	var all []relation.Side
 	for i := range list.Items {
-		if side, err := convert.ToRelationSide(&list.Items[i]); err == nil && side.Relation == identity {
+		side, err := convert.ToRelationSide(&list.Items[i])
+		switch {
+		case side.Relation != identity:
+		case err != nil:
+			return nil, err
+		default:
 			all = append(all, side)
 		}
 	}

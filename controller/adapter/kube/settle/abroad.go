@@ -104,8 +104,13 @@ func (o observer) sidesAbroad(ctx context.Context, namespace string, other *jour
 		return fmt.Errorf("cannot list the sides of other namespaces: %w", err)
 	}
 	for i := range list.Items {
-		if d, err := convert.ToRelationSide(&list.Items[i]); err == nil && d.Requirer.Namespace == namespace {
-			at := other.namespace(list.Items[i].Namespace)
+		side := &list.Items[i]
+		switch d, err := convert.ToRelationSide(side); {
+		case d.Requirer.Namespace != namespace:
+		case err != nil:
+			other.unreadable = append(other.unreadable, convert.UnreadableSide(side, d, err))
+		default:
+			at := other.namespace(side.Namespace)
 			at.Sides = append(at.Sides, d)
 		}
 	}

@@ -93,7 +93,7 @@ func (o observer) definition(ctx context.Context) (*metav1.PartialObjectMetadata
 	return definition, nil
 }
 
-// sides reads what the namespace keeps of relations. One that cannot be read keeps its name, so that no other is made.
+// sides reads what the namespace keeps of relations.
 func (o observer) sides(ctx context.Context, s *relation.Snapshot) error {
 	var list v1alpha1.RelationSideList
 	unseen := o.latest.unseen(scope{reflect.TypeFor[*v1alpha1.RelationSide](), s.Namespace})
@@ -101,7 +101,11 @@ func (o observer) sides(ctx context.Context, s *relation.Snapshot) error {
 		return fmt.Errorf("cannot list sides of relations: %w", err)
 	}
 	for _, side := range merge(pointers(list.Items), unseen) {
-		if d, err := convert.ToRelationSide(side); err == nil && side.DeletionTimestamp == nil {
+		switch d, err := convert.ToRelationSide(side); {
+		case side.DeletionTimestamp != nil:
+		case err != nil:
+			s.Unreadable = append(s.Unreadable, convert.UnreadableSide(side, d, err))
+		default:
 			s.Sides = append(s.Sides, d)
 		}
 	}

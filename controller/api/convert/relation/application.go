@@ -19,7 +19,7 @@ import (
 func ToRecord(a *v1alpha1.RelatedApplication) (relation.Record, error) {
 	s, kept := a.Status, a.State
 	record := relation.Record{Name: a.Name, UID: string(a.UID), Seen: s.LivingUnits != nil, State: relation.ApplicationState{
-		Sources: s.Sources, Workload: ToStatus(s.Workload), Conditions: value.Conditions(s.Conditions),
+		Sources: s.Sources, Workload: ToStatus(s.Workload), Conditions: value.Conditions(s.Conditions), EndsOwed: int(s.EndsOwed),
 	}}
 	state := &record.State
 	for _, e := range s.Endpoints {
@@ -153,6 +153,7 @@ func SetApplication(a *v1alpha1.RelatedApplication, s relation.ApplicationState,
 		Leader:             a.Status.Leader,
 		Reports:            reports(a),
 		Workload:           a.Status.Workload,
+		EndsOwed:           value.FromInt(s.EndsOwed),
 		Conditions:         value.SetConditions(a.Status.Conditions, s.Conditions, a.Generation, now),
 	}
 	for _, e := range s.Endpoints {

@@ -141,7 +141,7 @@ func TestApplicationRoundTrip(t *testing.T) {
 			NextUnit: rapid.IntRange(0, 1<<31-1).Draw(t, "next"),
 			Waiting:  list(waiting).Draw(t, "waiting"), Conditions: conditions().Draw(t, "conditions"),
 			Restarts: relation.Restarts{Times: list(seconds()).Draw(t, "times")}, Grants: list(grants).Draw(t, "grants"),
-			Ends: list(ends).Draw(t, "ends"),
+			Ends: list(ends).Draw(t, "ends"), EndsOwed: rapid.IntRange(0, 1<<31-1).Draw(t, "owed"),
 		}
 		if rapid.Bool().Draw(t, "is vacant") {
 			want.Vacant = seconds().Draw(t, "vacant")

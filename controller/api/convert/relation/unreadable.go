@@ -27,6 +27,13 @@ func UnreadableDatabag(b *v1alpha1.Databag, named relation.Databag, err error) r
 	return u
 }
 
+// UnreadableSide returns a side that cannot be read, with what of it is readable.
+func UnreadableSide(s *v1alpha1.RelationSide, readable relation.Side, err error) relation.Unreadable {
+	u := unreadable(relation.KindSide, s.ObjectMeta, nil, err)
+	u.Side = readable
+	return u
+}
+
 func unreadable(kind string, o metav1.ObjectMeta, conditions []metav1.Condition, err error) relation.Unreadable {
 	return relation.Unreadable{
 		Kind: kind, Namespace: o.Namespace, Name: o.Name, UID: string(o.UID), Problem: err.Error(), Conditions: value.Conditions(conditions),
