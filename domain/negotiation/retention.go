@@ -35,14 +35,22 @@ func mourned(u units, known relations) map[departedFrom]bool {
 		}
 	}
 	for _, r := range known.consumers {
-		for _, gone := range u.numbered[r.Provider.Application] {
-			unit := r.Unit(r.Provider, gone.Number)
-			if r.Open() && hasLeft(r, gone) && !notes(r.State.Departures, unit) {
-				mourn(r, unit)
-			}
+		for _, unit := range unnoted(u, r) {
+			mourn(r, unit)
 		}
 	}
 	return is
+}
+
+// unnoted lists the units of a provider here whose departure a relation of another namespace has yet to note.
+func unnoted(u units, r relation.Relation) []conversation.Unit {
+	var all []conversation.Unit
+	for _, gone := range u.numbered[r.Provider.Application] {
+		if unit := r.Unit(r.Provider, gone.Number); r.Open() && hasLeft(r, gone) && !notes(r.State.Departures, unit) {
+			all = append(all, unit)
+		}
+	}
+	return all
 }
 
 // remembered returns the units of an application without those that departed over an hour

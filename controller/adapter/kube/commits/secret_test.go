@@ -126,16 +126,16 @@ func TestCommitRefusesSecrets(t *testing.T) {
 // answer, and makes another one.
 func TestLabelOfASecretThatIsNotDelivered(t *testing.T) {
 	server, commits, _ := keeping()
-	first, again := write(secret.Add, secretID, "one"), write(secret.Add, otherID, "two")
+	first, again := write(secret.Add, otherID, "one"), write(secret.Add, secretID, "two")
 	first.Label, again.Label = "admin", "admin"
 	server.Most = 1 // the outbox is written
-	_, err := commits.Commit(t.Context(), kubetest.Commit(kubetest.Change("one", false, "password", secretID)), []secret.Draft{first})
+	_, err := commits.Commit(t.Context(), kubetest.Commit(kubetest.Change("one", false, "password", otherID)), []secret.Draft{first})
 	require.ErrorIs(t, err, kubetest.ErrGone)
 	server.Most = 0
 	_, err = commits.Commit(t.Context(), kubetest.Commit(), []secret.Draft{again})
 	assert.Equal(t, conversation.Invalid, conversation.RefusalOf(err), "%v", err)
-	assert.Equal(t, "admin", secretOf(t, server, secretID).Label)
-	require.Error(t, server.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: otherID}, &v1alpha1.RelatedSecret{}))
+	assert.Equal(t, "admin", secretOf(t, server, otherID).Label)
+	require.Error(t, server.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: secretID}, &v1alpha1.RelatedSecret{}))
 }
 
 // The content of a transaction that is refused before it could commit is removed at once.
