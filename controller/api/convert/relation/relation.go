@@ -26,7 +26,8 @@ func ToRelation(r *v1alpha1.Relation) (relation.Relation, error) {
 		Created:  r.CreationTimestamp.UTC(),
 		Deleted:  value.Time(r.DeletionTimestamp),
 		State: relation.State{
-			Began: value.Time(r.State.StartTime), HeldSince: value.Time(r.Status.HoldTime), HeldReason: r.Status.HoldReason, Data: relation.Data(r.Status.Data),
+			Began:     value.Time(r.State.StartTime),
+			HeldSince: value.Time(r.Status.HoldTime), HeldReason: r.Status.HoldReason, Data: relation.Data(r.Status.Data),
 			Offer: r.Status.Offer, ProviderUID: r.State.ProviderNamespaceUID, SuspendedSince: value.Time(r.Status.SuspensionTime),
 			EndReason: r.Status.EndReason, EndedSince: value.Time(r.Status.EndTime), Closed: r.Status.SuspendedUnits,
 			Status: relation.Status(r.Status.RelationStatus), Conditions: value.Conditions(r.Status.Conditions),
