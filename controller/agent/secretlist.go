@@ -3,10 +3,10 @@ package agent
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/agent"
-	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/tool"
@@ -26,26 +26,37 @@ func (t *toolContext) List() ([]tool.Secret, error) {
 	if err != nil {
 		return nil, t.answers.note(err)
 	}
-	var all []tool.Secret
+	unit := t.snapshot.Unit
+	by := secret.Unit{Application: unit.Application, Number: strconv.Itoa(unit.Number), Leads: true}
+	var known []secret.Secret
 	for _, s := range response.GetSecrets() {
-		all = append(all, t.toTool(s))
+		known = append(known, convert.ToOwned(s, by))
 	}
 	for _, w := range t.secrets.writes {
-		all = t.overlaid(all, w)
+		known = asWritten(known, w, by)
+	}
+	var all []tool.Secret
+	for _, s := range known {
+		if !s.Ended() {
+			all = append(all, t.toTool(s))
+		}
 	}
 	return all, nil
 }
 
-func (t *toolContext) toTool(s *wire.Secret) tool.Secret {
+func (t *toolContext) toTool(s secret.Secret) tool.Secret {
+	latest := s.Revisions[len(s.Revisions)-1]
 	out := tool.Secret{
-		ID: tool.SecretID{ID: s.GetId()}, Revision: int(s.GetRevision()), Label: s.GetLabel(), Owner: tool.OwnedByApplication,
-		Description: s.GetDescription(), Rotation: tool.Rotation(s.GetRotation()), Expires: convert.ToTime(s.GetExpires()), Rotates: convert.ToTime(s.GetRotates()),
+		ID: tool.SecretID{ID: s.ID}, Revision: latest.Number, Label: s.Label, Owner: tool.OwnedByApplication,
+		Description: s.Description, Rotation: tool.Rotation(s.Rotation), Expires: latest.Expires, Rotates: s.Rotates,
 	}
-	if s.GetOwn() {
+	if s.Owner.Unit != "" {
 		out.Owner = tool.OwnedByUnit
 	}
-	for _, a := range s.GetAccess() {
-		out.Access = append(out.Access, t.toAccess(convert.ToAccess(a)))
+	for _, a := range s.Access {
+		if !a.Revoked {
+			out.Access = append(out.Access, t.toAccess(a))
+		}
 	}
 	return out
 }
@@ -63,48 +74,21 @@ func (t *toolContext) toAccess(a secret.Access) tool.SecretAccess {
 	return out
 }
 
-// overlaid returns secrets as they are after a write that is not committed yet.
-func (t *toolContext) overlaid(all []tool.Secret, w secret.Draft) []tool.Secret {
+// asWritten returns secrets as they are once a write is committed. One that will be refused changes nothing, and neither does
+// the end of a single revision: only the latest of a secret is known.
+func asWritten(all []secret.Secret, w secret.Draft, by secret.Unit) []secret.Secret {
 	if w.Kind == secret.Add {
-		all = append(all, t.toTool(&wire.Secret{Id: w.ID, Own: w.Own}))
+		all = append(all, secret.Secret{ID: w.ID})
 	}
-	i := slices.IndexFunc(all, func(s tool.Secret) bool { return s.ID.ID == w.ID })
-	if i < 0 {
+	i := slices.IndexFunc(all, func(s secret.Secret) bool { return s.ID == w.ID })
+	if i < 0 || w.Revision > 0 {
 		return all
 	}
-	switch w.Kind {
-	case secret.Add, secret.Set:
-		change(&all[i], w)
-	case secret.Grant:
-		all[i].Access = append(all[i].Access, t.toAccess(w.Access))
-	case secret.Revoke:
-		from := t.toAccess(w.Access)
-		all[i].Access = slices.DeleteFunc(all[i].Access, func(a tool.SecretAccess) bool {
-			return (from.Scope == "" || a.Scope == from.Scope) && (from.Target == "" || a.Target == from.Target)
-		})
-	case secret.Remove:
-		if w.Revision == 0 {
-			return slices.Delete(all, i, i+1)
-		}
+	if len(w.Content) > 0 {
+		w.Place = secret.Place{Key: w.ID}
+	}
+	if is, err := secret.Apply(all[i], w.Write, by, time.Now()); err == nil {
+		all[i] = is
 	}
 	return all
-}
-
-func change(s *tool.Secret, w secret.Draft) {
-	if len(w.Content) > 0 {
-		s.Revision++
-		s.Expires = time.Time{}
-	}
-	if w.Label != "" {
-		s.Label = w.Label
-	}
-	if w.Description != "" {
-		s.Description = w.Description
-	}
-	if w.Rotation != "" {
-		s.Rotation = tool.Rotation(w.Rotation)
-	}
-	if !w.Expires.IsZero() {
-		s.Expires = w.Expires
-	}
 }

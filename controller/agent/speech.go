@@ -81,6 +81,8 @@ type Speech struct {
 	lease  lease
 	// interested is set by the first call of Leader: only then is the unit a candidate.
 	interested bool
+	// commits are those that may still be stored.
+	commits pending
 	// granted are the values that relations grant, which are not shown to people.
 	granted []string
 	// changed is called whenever Snapshot may return another.
@@ -165,7 +167,9 @@ func (s *Speech) Commit(ctx context.Context, cause string, transaction *conversa
 	s.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, toolAnswer)
 	defer cancel()
+	s.commits.begin()
 	response, err := s.speaker.Commit(ctx, request)
+	s.commits.end(err)
 	if err != nil {
 		return err
 	}
@@ -275,7 +279,7 @@ func (s *Speech) lead(ctx context.Context, resign bool) error {
 }
 
 // Run renews the lease of a unit that leads or is a candidate, until ctx is done. Then it resigns, so that
-// another may lead at once.
+// another may lead at once. While one of its commits may still be stored it does not: its lease runs out (SAFETY.md P1).
 func (s *Speech) Run(ctx context.Context) {
 	tick := time.NewTicker(renewal)
 	defer tick.Stop()
@@ -306,6 +310,10 @@ func (s *Speech) resign(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, resigning)
 	defer cancel()
+	if !s.commits.settled(ctx) {
+		glog.Warning("does not resign: a commit may still be stored")
+		return
+	}
 	if err := s.lead(ctx, true); err != nil {
 		glog.Warningf("cannot resign: %v", err)
 	}

@@ -32,7 +32,7 @@ func record(s standings) recorded {
 	for _, a := range s.Applications {
 		waiting[a.Name] = waits{s.facts, s.relations, s.obstacles}.of(a)
 	}
-	cycles, mourned := s.cycles(waiting), mourned(s.relations)
+	cycles, mourned := s.cycles(waiting), mourned(s.units, s.relations)
 	s.owed = unhandledEnds(s.Now, s.sides)
 	names := s.named()
 	is := recorded{entries: make([]entry, 0, len(names))}

@@ -14,7 +14,8 @@ import (
 const mostDepartures = 64
 
 // departures returns those that the relation remembers, the last ones of too many: of units that were in scope, as
-// long as handlers at the other end have yet to handle it, and for a while after (SAFETY.md E15, P2). A unit that is
+// long as handlers at the other end have yet to handle it, and for a while after (SAFETY.md E15, P2); and as long as the
+// record of its application has the unit, whose departure would be found again. A unit that is
 // there again has not departed. If no unit of the other end can have known the departed one, there is nothing more to
 // remember, and what is owed already stays. wake is when the first is forgotten.
 //
@@ -22,16 +23,19 @@ const mostDepartures = 64
 // side all of them have departed (SAFETY.md M7).
 func (u units) departures(r relation.Relation) (all []conversation.Departure, wake time.Time) {
 	if !r.Open() {
-		all = slices.DeleteFunc(slices.Clone(r.State.Departures), func(d conversation.Departure) bool { return !u.lasts(d) })
-		return all, fades(all)
+		all = slices.DeleteFunc(slices.Clone(r.State.Departures), func(d conversation.Departure) bool { return !u.keeps(r, d) })
+		return all, fades(all, u.Now)
 	}
 	all = u.departuresFrom(r, r.Requirer, r.Provider)
 	if !r.Peer() {
 		all = append(all, u.departuresFrom(r, r.Provider, r.Requirer)...)
 	}
-	wake = fades(all)
-	// A departure that no unit can handle gives way to one that a unit is owed.
+	wake = fades(all, u.Now)
+	// A departure that no unit can handle gives way to one that a unit is owed, and one that is over for long to any other.
 	handled := func(d conversation.Departure) int {
+		if !lasts(d, u.Now) {
+			return -1
+		}
 		hearer := r.Provider
 		if d.Unit == r.Unit(r.Provider, d.Unit.Number) {
 			hearer = r.Requirer
@@ -49,18 +53,21 @@ func (u units) departures(r relation.Relation) (all []conversation.Departure, wa
 	return all, wake
 }
 
-// departuresFrom lists those of the units of one end, owed to those of the other.
+// departuresFrom lists those of the units of one end, owed to those of the other. The controller may have been away for long
+// before it notes them; where there is no room for all, it notes none again that it has left out. A unit of another namespace
+// is noted also if no unit may have known it: until then its record has it.
 func (u units) departuresFrom(r relation.Relation, e, hearer relation.End) []conversation.Departure {
 	known := slices.DeleteFunc(slices.Clone(r.State.Departures), func(d conversation.Departure) bool {
 		return d.Unit != r.Unit(e, d.Unit.Number) || u.there(r, e, d.Unit)
 	})
 	for _, gone := range u.of(e) {
 		unit := r.Unit(e, gone.Number)
-		isKnown := slices.ContainsFunc(known, func(d conversation.Departure) bool { return d.Unit == unit })
-		if !isKnown && hasLeft(r, gone, u.Now) && u.met(hearer, gone) {
+		met := u.met(hearer, gone)
+		due := len(r.State.Departures) < mostDepartures || u.Now.Before(gone.GoneSince.Add(application.Mourning))
+		if due && hasLeft(r, gone) && !notes(known, unit) && (met || e.Namespace != u.Namespace) {
 			known = append(known, conversation.Departure{
 				Unit: unit, Reason: conversation.Reason(gone.Gone), Address: gone.Address, Since: gone.GoneSince,
-				Debt: conversation.Debt{Owed: u.hearers(r, hearer, unit), Handled: !u.handles(hearer)},
+				Debt: conversation.Debt{Owed: u.hearers(r, hearer, unit), Handled: !met || !u.handles(hearer)},
 			})
 		}
 	}
@@ -70,11 +77,16 @@ func (u units) departuresFrom(r relation.Relation, e, hearer relation.End) []con
 		if d.Over() && d.OverSince.IsZero() {
 			d.OverSince = u.Now
 		}
-		if u.lasts(d) {
+		if u.keeps(r, d) {
 			all = append(all, d)
 		}
 	}
 	return all
+}
+
+// notes reports whether the departure of a unit is among those.
+func notes(all []conversation.Departure, unit conversation.Unit) bool {
+	return slices.ContainsFunc(all, func(d conversation.Departure) bool { return d.Unit == unit })
 }
 
 // met reports whether a unit of an end may have known a unit of the other one: it lives, or that was made no more than an
@@ -85,27 +97,32 @@ func (u units) met(hearer relation.End, other application.Unit) bool {
 		slices.ContainsFunc(u.of(hearer), func(unit application.Unit) bool { return unit.Gone == "" || before(unit.GoneSince) })
 }
 
-// lasts reports whether a departure is still remembered.
-func (u units) lasts(d conversation.Departure) bool {
-	return d.OverSince.IsZero() || u.Now.Before(d.OverSince.Add(application.Mourning))
+// keeps reports whether a relation keeps a departure.
+func (u units) keeps(r relation.Relation, d conversation.Departure) bool {
+	return lasts(d, u.Now) || slices.ContainsFunc(r.Ends(), func(e relation.End) bool {
+		return slices.ContainsFunc(u.of(e), func(unit application.Unit) bool { return unit.Gone != "" && r.Unit(e, unit.Number) == d.Unit })
+	})
 }
 
-// fades returns when the first of several departures is forgotten; zero if none is over.
-func fades(all []conversation.Departure) time.Time {
+// lasts reports whether a departure is owed, or was within the hour.
+func lasts(d conversation.Departure, now time.Time) bool {
+	return d.OverSince.IsZero() || now.Before(d.OverSince.Add(application.Mourning))
+}
+
+// fades returns when the first of several departures lasts no more; zero if none that lasts is over.
+func fades(all []conversation.Departure, now time.Time) time.Time {
 	var first time.Time
 	for _, d := range all {
-		if !d.OverSince.IsZero() {
+		if !d.OverSince.IsZero() && lasts(d, now) {
 			first = soonest(first, d.OverSince.Add(application.Mourning))
 		}
 	}
 	return first
 }
 
-// hasLeft reports whether a unit of the other end may have known the unit in the relation,
-// and it went so lately that no memory of it is over yet. Times are stored in seconds: a unit that went in the second in
-// which the relation was made may have been known.
-func hasLeft(r relation.Relation, u application.Unit, now time.Time) bool {
+// hasLeft reports whether a unit that is gone was in scope of the relation, which lives: a unit of the other end may have
+// known it there. Times are stored in seconds: a unit that went in the second in which the relation began may have been known.
+func hasLeft(r relation.Relation, u application.Unit) bool {
 	made := !r.Created.IsZero() // by an earlier look
-	return made && u.Gone != "" && u.Address != "" && r.Alive() && !u.GoneSince.Before(r.Created) &&
-		now.Before(u.GoneSince.Add(application.Mourning))
+	return made && u.Gone != "" && u.Address != "" && r.Alive() && !u.GoneSince.Before(cmp.Or(r.State.Began, r.Created))
 }

@@ -112,6 +112,7 @@ func (l *living) identified(r relation.Relation) relation.Relation {
 		l.lastID++
 		r.State.ID = l.lastID
 	}
+	r.State.Began = l.Now
 	return r
 }
 

@@ -107,7 +107,7 @@ func limit(f *facts, m matching, l lives) limited {
 		}
 		r := relation.Relation{Key: p.Key, Interface: p.Interface, Version: p.Version, Declared: true, Name: p.Name()}
 		r.UID = f.sides.again(p.Key, newIdentity(f.Seed, p.Key))
-		r.State = relation.State{ID: id, Retain: f.retention(p.Key)}
+		r.State = relation.State{ID: id, Began: f.Now, Retain: f.retention(p.Key)}
 		made.relations.declared[len(made.relations.all)] = true
 		made.relations.add(offers{f}.consent(r))
 		made.made = append(made.made, p)

@@ -17,7 +17,7 @@ import (
 
 // withoutStatus returns a relation as a restore leaves it.
 func withoutStatus(r relation.Relation) relation.Relation {
-	r.State = relation.State{ID: r.State.ID, ProviderUID: r.State.ProviderUID}
+	r.State = relation.State{ID: r.State.ID, ProviderUID: r.State.ProviderUID, Began: r.State.Began}
 	return r
 }
 

@@ -18,18 +18,39 @@ type departedFrom struct {
 }
 
 // mourned returns the units whose departure a relation remembers, and whose bags in it are
-// still needed.
-func mourned(known relations) map[departedFrom]bool {
+// still needed; and those of this namespace whose departure a relation of another one has yet to note.
+func mourned(u units, known relations) map[departedFrom]bool {
 	is := map[departedFrom]bool{}
+	mourn := func(r relation.Relation, unit conversation.Unit) {
+		is[departedFrom{r.UID, unit}] = true
+		is[departedFrom{unit: unit}] = true // from any relation
+	}
 	for _, all := range [][]relation.Relation{known.consumers, known.all} {
 		for _, r := range all {
 			for _, d := range r.State.Departures {
-				is[departedFrom{r.UID, d.Unit}] = true
-				is[departedFrom{unit: d.Unit}] = true // from any relation
+				if lasts(d, u.Now) {
+					mourn(r, d.Unit)
+				}
 			}
 		}
 	}
+	for _, r := range known.consumers {
+		for _, unit := range unnoted(u, r) {
+			mourn(r, unit)
+		}
+	}
 	return is
+}
+
+// unnoted lists the units of a provider here whose departure a relation of another namespace has yet to note.
+func unnoted(u units, r relation.Relation) []conversation.Unit {
+	var all []conversation.Unit
+	for _, gone := range u.numbered[r.Provider.Application] {
+		if unit := r.Unit(r.Provider, gone.Number); r.Open() && hasLeft(r, gone) && !notes(r.State.Departures, unit) {
+			all = append(all, unit)
+		}
+	}
+	return all
 }
 
 // remembered returns the units of an application without those that departed over an hour
@@ -39,8 +60,9 @@ func remembered(u units, mourned map[departedFrom]bool, name string) (all []appl
 	if u.OptedOut || u.unreadable.remembers(name) {
 		return u.numbered[name], wake
 	}
+	record := u.record(u.here(name, ""))
 	all = slices.DeleteFunc(slices.Clone(u.numbered[name]), func(unit application.Unit) bool {
-		over := unit.GoneSince.Add(application.Mourning)
+		over := record.Over(unit)
 		if unit.Gone != "" && u.committed(name, unit) {
 			return false
 		}
@@ -74,7 +96,7 @@ type retained struct {
 
 // retain lists the bags that nothing declares and no relation needs, and the outboxes that no unit needs.
 func retain(u units, known relations) retained {
-	b := retention{units: u, relations: known, mourned: mourned(known)}
+	b := retention{units: u, relations: known, mourned: mourned(u, known)}
 	is := retained{discarded: slices.DeleteFunc(slices.Clone(u.Outboxes), u.commits)}
 	for _, bag := range u.Databags {
 		needed, wake := b.needed(bag)
@@ -141,7 +163,7 @@ func (b retention) spoken(bag relation.Databag) (needed bool, wake time.Time) {
 		if u.Number != number {
 			continue
 		}
-		over := u.GoneSince.Add(application.Mourning)
+		over := b.units.record(b.units.here(bag.Application, "")).Over(u)
 		if u.Gone != "" && b.units.Now.Before(over) {
 			wake = over
 		}

@@ -12,10 +12,14 @@ func (w *world) relate(p relation.Pair, uid string, declared bool, id int) {
 	if id != 0 && w.owners[id] == "" {
 		w.owners[id] = uid
 	}
-	w.relations[p.Name()] = kept{relation.Relation{
+	r := relation.Relation{
 		Key: p.Key, Name: p.Name(), UID: uid, Object: "object-" + w.uid(), Interface: p.Interface, Version: p.Version,
 		Declared: declared, Created: w.now, State: relation.State{ID: id},
-	}, declared}
+	}
+	if id != 0 {
+		r.State.Began = w.now
+	}
+	w.relations[p.Name()] = kept{r, declared}
 }
 
 func (w *world) setState(name string, s relation.State) {
@@ -48,6 +52,7 @@ func (w *world) update(d relation.Relation) []func() {
 				r.UID = d.UID
 			}
 			r.State.ID, r.State.ProviderUID, r.finalizer = d.State.ID, d.State.ProviderUID, r.finalizer || r.Deleted.IsZero()
+			r.State.Began = d.State.Began
 			w.relations[d.Name] = r
 			w.owns(r.Relation)
 		}
@@ -55,7 +60,7 @@ func (w *world) update(d relation.Relation) []func() {
 	rest := func() {
 		if r, is := still(); is {
 			s := d.State
-			s.ID, s.ProviderUID = r.State.ID, r.State.ProviderUID
+			s.ID, s.ProviderUID, s.Began = r.State.ID, r.State.ProviderUID, r.State.Began
 			w.setState(d.Name, s)
 		}
 	}

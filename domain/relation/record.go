@@ -12,11 +12,23 @@ import (
 type Record struct {
 	Name string
 	UID  string
+	// Made is when its object was made, by a restore too.
+	Made time.Time
 	// Seen is set once its status was stored. One without was restored: its application may follow (TRUST.md T5).
 	Seen bool
 	// Copied is set before a copy of its data is stored, and until that is deleted.
 	Copied bool
 	State  ApplicationState
+}
+
+// Over returns when a unit that has gone may be forgotten: an hour later, and not before an hour after the record was
+// restored, since a relation that remembers the unit may follow (SAFETY.md P2, TRUST.md T5).
+func (r Record) Over(u application.Unit) time.Time {
+	since := u.GoneSince
+	if r.Made.After(since) {
+		since = r.Made
+	}
+	return since.Add(application.Mourning)
 }
 
 // ApplicationState is the published state of an application.

@@ -36,6 +36,9 @@ type Relation struct {
 type State struct {
 	// ID is unique in the namespace and never used again; 0 before it is given.
 	ID int
+	// Began is when it got the id: no unit knew it before. A restore keeps that. It is zero for one of an earlier version, which
+	// began when its object was made.
+	Began time.Time
 	// Retain is how long it outlives its declaration.
 	Retain time.Duration
 	// HeldSince is when its declaration was found missing; zero if it was not.

@@ -253,4 +253,6 @@ type delivered struct{}
 
 func (delivered) Deliver(context.Context, string, []string) error { return nil }
 
+func (delivered) DeliverUnit(context.Context, string, string, string) error { return nil }
+
 func (delivered) Leads(context.Context, string, string, string) (bool, error) { return false, nil }

@@ -32,8 +32,8 @@ type RelatedApplication struct {
 
 // RelatedApplicationState holds what the controller keeps of an application.
 type RelatedApplicationState struct {
-	// units lists the pods that have an agent, and at most 64 departed units, each for an hour and
-	// for as long as a relation remembers its departure. Unset: none.
+	// units lists the pods that have an agent, and at most 64 departed units, each for an hour, and for
+	// as long as handlers still have to handle its departure, or did less than an hour ago. Unset: none.
 	// +optional
 	// +listType=map
 	// +listMapKey=number

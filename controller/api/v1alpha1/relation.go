@@ -93,6 +93,10 @@ type RelationState struct {
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the id of a relation never changes"
 	ID int64 `json:"id,omitempty"`
+	// startTime is the time at which the relation got its id, also after a restore, which makes the object anew. Unset:
+	// none assigned yet, or the Relation began when its object was made.
+	// +optional
+	StartTime *metav1.Time `json:"startTime,omitempty"`
 	// providerNamespaceUID is the UID of the provider's namespace, if that is another one, when the relation was
 	// opened. Unset: it has not been opened, or the provider is in this namespace.
 	// +optional
@@ -169,7 +173,8 @@ type RelationStatus struct {
 	// +kubebuilder:validation:MaxItems=4096
 	SuspendedUnits []string `json:"suspendedUnits,omitempty"`
 	// departures lists units that departed and whose departure handlers at the other end still have
-	// to handle, or did handle less than an hour ago; at most 64. Unset: none.
+	// to handle, or did handle less than an hour ago, or that are still listed as units of their
+	// application; at most 64. Unset: none.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64

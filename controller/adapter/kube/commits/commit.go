@@ -83,6 +83,11 @@ func (c *Commits) Commit(ctx context.Context, commit transaction.Commit, drafts 
 		Commits: c, namespace: commit.Namespace,
 		outbox: commit.Outbox(), owner: commit.Application, unit: strconv.Itoa(commit.Unit),
 	}
+	if slices.ContainsFunc(drafts, func(d secret.Draft) bool { return d.Label != "" }) {
+		if err := c.deliverOwn(ctx, commit.Namespace, commit.Application, e.unit); err != nil {
+			return 0, err
+		}
+	}
 	if conflict, err := e.carryOutAll(ctx, commit.Reads()); cmp.Or(err, conflict) != nil {
 		return 0, cmp.Or(err, conflict)
 	}
@@ -224,6 +229,15 @@ func (c *Commits) AnswerEnd(ctx context.Context, namespace, side, identity strin
 // Deliver finishes a transaction that another process committed. Delivering it twice does no harm.
 func (c *Commits) Deliver(ctx context.Context, namespace, outbox string) error {
 	_, err := c.deliver(ctx, namespace, outbox)
+	return err
+}
+
+// deliverOwn delivers what a unit has committed, before it is judged what that changes. What the API server refuses stays.
+func (c *Commits) deliverOwn(ctx context.Context, namespace, application, unit string) error {
+	err := c.Deliver(ctx, namespace, relation.OutboxName(application, unit))
+	if conversation.RefusalOf(err) != "" {
+		return nil
+	}
 	return err
 }
 

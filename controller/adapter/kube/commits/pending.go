@@ -39,6 +39,11 @@ func (p Pending) Deliver(ctx context.Context, namespace string, applications []s
 	return errors.Join(failed...)
 }
 
+// DeliverUnit delivers what a unit has committed, also if no cache shows it yet: it may have got no answer.
+func (p Pending) DeliverUnit(ctx context.Context, namespace, application, unit string) error {
+	return p.Commits.deliverOwn(ctx, namespace, application, unit)
+}
+
 // Leads reports whether a pod leads an application.
 func (p Pending) Leads(ctx context.Context, namespace, application, podUID string) (bool, error) {
 	app := object.Named(&v1alpha1.RelatedApplication{}, namespace, application)

@@ -160,6 +160,22 @@ func TestCommitRefusesSecrets(t *testing.T) {
 	}
 }
 
+// A label names one secret also where the unit's last transaction, which makes that, is not delivered yet: its author got no
+// answer, and makes another one.
+func TestLabelOfASecretThatIsNotDelivered(t *testing.T) {
+	server, commits, _ := keeping()
+	first, again := write(secret.Add, otherID, "one"), write(secret.Add, secretID, "two")
+	first.Label, again.Label = "admin", "admin"
+	server.Most = 1 // the outbox is written
+	_, err := commits.Commit(t.Context(), kubetest.Commit(kubetest.Change("one", false, "password", otherID)), []secret.Draft{first})
+	require.ErrorIs(t, err, kubetest.ErrGone)
+	server.Most = 0
+	_, err = commits.Commit(t.Context(), kubetest.Commit(), []secret.Draft{again})
+	assert.Equal(t, conversation.Invalid, conversation.RefusalOf(err), "%v", err)
+	assert.Equal(t, "admin", secretOf(t, server, otherID).Label)
+	require.Error(t, server.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: secretID}, &v1alpha1.RelatedSecret{}))
+}
+
 // The content of a transaction that is refused before it could commit is removed at once.
 func TestRefusedContentIsRemoved(t *testing.T) {
 	server, commits, kept := keeping()

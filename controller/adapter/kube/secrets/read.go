@@ -25,6 +25,8 @@ import (
 type Deliveries interface {
 	// Deliver delivers what applications of a namespace have committed about secrets.
 	Deliver(ctx context.Context, namespace string, applications []string) error
+	// DeliverUnit delivers what a unit has committed, also if no cache shows it yet.
+	DeliverUnit(ctx context.Context, namespace, application, unit string) error
 	// Leads reports whether a pod leads an application.
 	Leads(ctx context.Context, namespace, application, podUID string) (bool, error)
 }
@@ -52,7 +54,7 @@ func (c *Secrets) Secret(ctx context.Context, asks []secret.Visitor, id string, 
 			return secret.Reading{}, err
 		}
 	}
-	by, id, err := c.find(ctx, asks, id, query.Label)
+	by, id, err := c.findDelivered(ctx, asks, id, query.Label)
 	if err != nil {
 		return secret.Reading{}, err
 	}
@@ -70,6 +72,19 @@ func (c *Secrets) Secret(ctx context.Context, asks []secret.Visitor, id string, 
 		}
 		return secret.Reading{ID: id, Revision: revision.Number, Content: content}, nil
 	}
+}
+
+// findDelivered is find once what the unit itself has committed is delivered: it may have made the secret and got no answer.
+func (c *Secrets) findDelivered(ctx context.Context, asks []secret.Visitor, id, label string) (secret.Visitor, string, error) {
+	by, found, err := c.find(ctx, asks, id, label)
+	if conversation.RefusalOf(err) != conversation.Gone {
+		return by, found, err
+	}
+	own := asks[0]
+	if err := c.Deliveries.DeliverUnit(ctx, own.Namespace, own.Application, own.Number); err != nil {
+		return by, "", err
+	}
+	return c.find(ctx, asks, id, label)
 }
 
 // find resolves a secret by ID or by the unit's label. It refuses a label that names another secret than id.
@@ -219,14 +234,17 @@ func (c *Secrets) Secrets(ctx context.Context, namespace, application string, un
 	if err != nil {
 		return nil, err
 	}
-	if err := c.Deliveries.Deliver(ctx, namespace, []string{application}); err != nil {
+	number := strconv.Itoa(unit)
+	err = errors.Join(
+		c.Deliveries.Deliver(ctx, namespace, []string{application}), c.Deliveries.DeliverUnit(ctx, namespace, application, number))
+	if err != nil {
 		return nil, err
 	}
 	all, err := object.SecretsOf(ctx, c.Reader, namespace)
 	if err != nil {
 		return nil, err
 	}
-	by := secret.Unit{Application: application, Number: strconv.Itoa(unit), Leads: leads}
+	by := secret.Unit{Application: application, Number: number, Leads: leads}
 	all = slices.DeleteFunc(all, func(s secret.Secret) bool { return s.Ended() || s.MayManage(by) != nil })
 	slices.SortFunc(all, func(a, b secret.Secret) int { return cmp.Compare(a.ID, b.ID) })
 	return all, nil

@@ -47,6 +47,22 @@ func ForOwned(s secret.Secret) *wire.Secret {
 	return out
 }
 
+// ToOwned returns a secret that a unit may manage as far as it may know it: with its latest revision alone.
+func ToOwned(s *wire.Secret, by secret.Unit) secret.Secret {
+	out := secret.Secret{
+		ID: s.GetId(), Owner: secret.Owner{Application: by.Application}, Label: s.GetLabel(), Description: s.GetDescription(),
+		Rotation: secret.Rotation(s.GetRotation()), Rotates: ToTime(s.GetRotates()), Latest: int(s.GetRevision()),
+		Revisions: []secret.Revision{{Number: int(s.GetRevision()), Expires: ToTime(s.GetExpires())}},
+	}
+	if s.GetOwn() {
+		out.Owner.Unit = by.Number
+	}
+	for _, a := range s.GetAccess() {
+		out.Access = append(out.Access, ToAccess(a))
+	}
+	return out
+}
+
 // ToAccess returns a grant of a secret.
 func ToAccess(a *wire.SecretAccess) secret.Access {
 	return secret.Access{Relation: a.GetRelation(), Application: a.GetApplication(), Unit: a.GetUnit()}

@@ -18,9 +18,10 @@ import (
 // ToRecord returns the record of an application.
 func ToRecord(a *v1alpha1.RelatedApplication) (relation.Record, error) {
 	s, kept := a.Status, a.State
-	record := relation.Record{Name: a.Name, UID: string(a.UID), Seen: s.LivingUnits != nil, State: relation.ApplicationState{
+	record := relation.Record{Name: a.Name, UID: string(a.UID), Made: a.CreationTimestamp.UTC(), Seen: s.LivingUnits != nil}
+	record.State = relation.ApplicationState{
 		Sources: s.Sources, Workload: ToStatus(s.Workload), Conditions: value.Conditions(s.Conditions), EndsOwed: int(s.EndsOwed),
-	}}
+	}
 	state := &record.State
 	for _, e := range s.Endpoints {
 		state.Endpoints = append(state.Endpoints, application.Endpoint{

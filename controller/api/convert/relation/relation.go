@@ -26,6 +26,7 @@ func ToRelation(r *v1alpha1.Relation) (relation.Relation, error) {
 		Created:  r.CreationTimestamp.UTC(),
 		Deleted:  value.Time(r.DeletionTimestamp),
 		State: relation.State{
+			Began:     value.Time(r.State.StartTime),
 			HeldSince: value.Time(r.Status.HoldTime), HeldReason: r.Status.HoldReason, Data: relation.Data(r.Status.Data),
 			Offer: r.Status.Offer, ProviderUID: r.State.ProviderNamespaceUID, SuspendedSince: value.Time(r.Status.SuspensionTime),
 			EndReason: r.Status.EndReason, EndedSince: value.Time(r.Status.EndTime), Closed: r.Status.SuspendedUnits,
@@ -56,7 +57,7 @@ func Identity(r *v1alpha1.Relation) string { return cmp.Or(r.State.Identity, str
 // KeepRelation writes what cannot be computed again into the object itself. An identity that is stored stays; a relation
 // without an id has none yet, and may take over that of another one.
 func KeepRelation(r *v1alpha1.Relation, identity string, s relation.State) {
-	r.State.ID = int64(s.ID)
+	r.State.ID, r.State.StartTime = int64(s.ID), value.FromTime(s.Began)
 	if s.ID > 0 {
 		r.State.Identity = cmp.Or(r.State.Identity, identity)
 	}

@@ -82,7 +82,7 @@ func TestRelationRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := relation.State{
 			ID: rapid.IntRange(0, 1<<31-1).Draw(t, "id"), Retain: time.Duration(rapid.Int64Range(0, 1e15).Draw(t, "retain")),
-			HeldSince: maybe(seconds()).Draw(t, "held"), EndReason: maybe(names()).Draw(t, "end"), EndedSince: maybe(seconds()).Draw(t, "ended"), Conditions: conditions().Draw(t, "conditions"),
+			Began: maybe(seconds()).Draw(t, "began"), HeldSince: maybe(seconds()).Draw(t, "held"), EndReason: maybe(names()).Draw(t, "end"), EndedSince: maybe(seconds()).Draw(t, "ended"), Conditions: conditions().Draw(t, "conditions"),
 			Status: maybe(rapid.SampledFrom([]relation.Status{relation.Joining, relation.Joined, relation.Broken, relation.Failed})).Draw(t, "status"),
 		}
 		pair := relation.Pair{
