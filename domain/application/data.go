@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sort"
 	"strings"
 
 	"gopkg.in/yaml.v3"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/spelling"
 )
 
 // ParseData reads the YAML map of a data.tengu.io/<endpoint> annotation into a
@@ -98,6 +100,9 @@ func ParseEnv(text string) (map[string][]string, []Problem) {
 	for _, entry := range entries {
 		entry = strings.TrimSpace(entry)
 		if reason, cure := parseAsked(asked, entry); reason != "" {
+			if near := nearAsked(entry); near != "" {
+				cure = "write " + near
+			}
 			problems = append(problems, Problem{Key: KeyEnv, Entry: entry, Reason: reason, Cure: cure})
 		}
 	}
@@ -109,6 +114,34 @@ func ParseEnv(text string) (map[string][]string, []Problem) {
 
 const envExample = "write for example db=username,password"
 
+// longestCure bounds the entry that a cure quotes, in bytes.
+const longestCure = 256
+
+// AskedText returns an entry of tengu.io/env as it is written; "" if it is too long for a cure.
+func AskedText(endpoint string, keys ...string) string {
+	if text := endpoint + "=" + strings.Join(keys, ","); len(text) <= longestCure {
+		return text
+	}
+	return ""
+}
+
+// nearAsked returns the whole entry that is nearest to a wrong one, and right; "" if there is none.
+func nearAsked(entry string) string {
+	mark := strings.IndexAny(entry, "=:")
+	if wrong, _ := parseAsked(map[string][]string{}, entry); wrong == "" || mark < 0 || len(entry) > longestCure {
+		return ""
+	}
+	keys := slices.DeleteFunc(strings.Split(entry[mark+1:], ","), func(key string) bool { return strings.TrimSpace(key) == "" })
+	for i := range keys {
+		keys[i] = strings.TrimSpace(keys[i])
+	}
+	near := AskedText(spelling.Name(strings.TrimSpace(entry[:mark]), "_-"), keys...)
+	if wrong, _ := parseAsked(map[string][]string{}, near); wrong != "" {
+		return ""
+	}
+	return near
+}
+
 // parseAsked reads one entry into asked, as far as it is right.
 func parseAsked(asked map[string][]string, entry string) (reason, cure string) {
 	endpoint, list, found := strings.Cut(entry, "=")
@@ -119,21 +152,26 @@ func parseAsked(asked map[string][]string, entry string) (reason, cure string) {
 	if reason, cure = checkEndpoint(endpoint); reason != "" {
 		return reason, cure
 	}
-	if _, twice := asked[endpoint]; twice {
-		return "the endpoint is named twice", "list its keys in one entry"
-	}
 	keys := strings.Split(list, ",")
 	if len(keys) > MaxEntries {
 		return fmt.Sprintf("a list has at most %d keys", MaxEntries), "read the files"
 	}
-	asked[endpoint] = nil
+	var right []string
 	for _, key := range keys {
 		if key = strings.TrimSpace(key); key == "" || len(key) > databag.MaxKey {
 			reason, cure = "a key is missing or too long", envExample
 			continue
 		}
-		asked[endpoint] = append(asked[endpoint], key)
+		right = append(right, key)
 	}
+	if earlier, twice := asked[endpoint]; twice {
+		cure = "list its keys in one entry"
+		if whole := AskedText(endpoint, slices.Concat(earlier, right)...); whole != "" {
+			cure += ": " + whole
+		}
+		return "the endpoint is named twice", cure
+	}
+	asked[endpoint] = right
 	return reason, cure
 }
 
