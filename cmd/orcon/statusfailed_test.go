@@ -134,7 +134,7 @@ func TestStatusShowsPodsThatFail(t *testing.T) {
 		"Stuck": {
 			"its node is away, and a StatefulSet makes no other one", relatedTo("db", "StatefulSet/db", `{"number":0,"pod":"db-0"}`),
 			[]string{podOf("db-0", "StatefulSet/db", 1, runningPod, `"deletionTimestamp":"2026-01-01T00:00:00Z",`)}, nil,
-			"  pod db-0 was to end by 2026-01-01T00:00:00Z, and its node has not confirmed that; see kubectl describe node n1\n",
+			"  pod db-0 was to end by 2026-01-01T00:00:00Z, and node n1 has not confirmed that; see kubectl get nodes\n",
 		},
 		"Finalizer": {
 			"who holds it", relatedTo("db", "StatefulSet/db", `{"number":0,"pod":"db-0"}`),
@@ -146,7 +146,7 @@ func TestStatusShowsPodsThatFail(t *testing.T) {
 		},
 		"Lost": {
 			"the node reports no more", webs, []string{podOf("a", web, 1, lostPod)}, nil,
-			"  pod a is not ready although its containers were, so that its node may not answer; see kubectl describe node n1\n",
+			"  pod a is not ready although its containers were, so that node n1 may not answer; see kubectl get nodes\n",
 		},
 		"Gated": {"a readiness gate", webs, []string{podOf("a", web, 1, gatedPod)}, nil, "  pod a is not ready: the readiness gate lb is not True\n"},
 		"Probe": {

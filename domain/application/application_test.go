@@ -471,18 +471,3 @@ func TestSelects(t *testing.T) {
 		})
 	}
 }
-
-// A bare pod that has ended does not count as a workload; others of its application may have ended too.
-func TestEnded(t *testing.T) {
-	consumes := map[string]string{application.KeyConsumes: "db"}
-	pod := func(name string, annotations map[string]string, finished bool, owner application.WorkloadKind) application.Pod {
-		return application.Pod{Object: application.Object{Name: name, Annotations: annotations}, OwnerKind: owner, OwnerName: name, Finished: finished}
-	}
-	in := application.Inventory{Pods: []application.Pod{
-		pod("once", consumes, true, application.BarePod), pod("runs", consumes, false, application.BarePod),
-		pod("silent", nil, true, application.BarePod), pod("job-x", consumes, true, application.Job),
-		pod("b", map[string]string{application.KeyConsumes: "db", application.KeyApplication: "night"}, true, application.BarePod),
-		pod("a", map[string]string{application.KeyConsumes: "db", application.KeyApplication: "night"}, true, application.BarePod),
-	}}
-	assert.Equal(t, map[string]string{"once": "once", "night": "a"}, in.Ended())
-}

@@ -67,13 +67,11 @@ func TestCureOfALongEntry(t *testing.T) {
 	assert.Less(t, len(problems[0].Cure), 256)
 }
 
-// The cure of an endpoint of tengu.io/env that is misspelt, or in the list of another one, is the whole entry.
+// The cure of an endpoint of tengu.io/env that is misspelt is the whole entry.
 func TestCuresOfEnv(t *testing.T) {
 	tests := map[string]struct{ why, env, cure, cured string }{
-		"Misspelt":  {"its keys stay", "stroe=username,password", "did you mean store=username,password?", "store=username,password"},
-		"Far":       {"nothing is near", "queue=username", "add it there, or remove it here", ""},
-		"Separator": {"what follows the comma was a key, silently", "store=username,cache=token", "write store=username;cache=token", "store=username;cache=token"},
-		"Equals":    {"a key of a databag may have one", "store=a=b", "", ""},
+		"Misspelt": {"its keys stay", "stroe=username,password", "did you mean store=username,password?", "store=username,password"},
+		"Far":      {"nothing is near", "queue=username", "add it there, or remove it here", ""},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -84,10 +82,6 @@ func TestCuresOfEnv(t *testing.T) {
 				return problems
 			}
 			problems := parse(tc.env)
-			if tc.cure == "" {
-				require.Empty(t, problems, tc.why)
-				return
-			}
 			require.Len(t, problems, 1, tc.why)
 			assert.Equal(t, tc.cure, problems[0].Cure, tc.why)
 			if tc.cured != "" {

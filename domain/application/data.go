@@ -100,7 +100,7 @@ func ParseEnv(text string) (map[string][]string, []Problem) {
 	for _, entry := range entries {
 		entry = strings.TrimSpace(entry)
 		if reason, cure := parseAsked(asked, entry); reason != "" {
-			if near := nearAsked(entry); near != "" {
+			if near := spelling.NearKeys(entry, isAsked); near != "" {
 				cure = "write " + near
 			}
 			problems = append(problems, Problem{Key: KeyEnv, Entry: entry, Reason: reason, Cure: cure})
@@ -114,32 +114,9 @@ func ParseEnv(text string) (map[string][]string, []Problem) {
 
 const envExample = "write for example db=username,password"
 
-// longestCure bounds the entry that a cure quotes, in bytes.
-const longestCure = 256
-
-// AskedText returns an entry of tengu.io/env as it is written; "" if it is too long for a cure.
-func AskedText(endpoint string, keys ...string) string {
-	if text := endpoint + "=" + strings.Join(keys, ","); len(text) <= longestCure {
-		return text
-	}
-	return ""
-}
-
-// nearAsked returns the whole entry that is nearest to a wrong one, and right; "" if there is none.
-func nearAsked(entry string) string {
-	mark := strings.IndexAny(entry, "=:")
-	if wrong, _ := parseAsked(map[string][]string{}, entry); wrong == "" || mark < 0 || len(entry) > longestCure {
-		return ""
-	}
-	keys := slices.DeleteFunc(strings.Split(entry[mark+1:], ","), func(key string) bool { return strings.TrimSpace(key) == "" })
-	for i := range keys {
-		keys[i] = strings.TrimSpace(keys[i])
-	}
-	near := AskedText(spelling.Name(strings.TrimSpace(entry[:mark]), "_-"), keys...)
-	if wrong, _ := parseAsked(map[string][]string{}, near); wrong != "" {
-		return ""
-	}
-	return near
+func isAsked(entry string) bool {
+	wrong, _ := parseAsked(map[string][]string{}, entry)
+	return wrong == ""
 }
 
 // parseAsked reads one entry into asked, as far as it is right.
@@ -165,11 +142,8 @@ func parseAsked(asked map[string][]string, entry string) (reason, cure string) {
 		right = append(right, key)
 	}
 	if earlier, twice := asked[endpoint]; twice {
-		cure = "list its keys in one entry"
-		if whole := AskedText(endpoint, slices.Concat(earlier, right)...); whole != "" {
-			cure += ": " + whole
-		}
-		return "the endpoint is named twice", cure
+		whole := spelling.Keys(endpoint, slices.Concat(earlier, right)...)
+		return "the endpoint is named twice", strings.TrimSuffix("list its keys in one entry: "+whole, ": ")
 	}
 	asked[endpoint] = right
 	return reason, cure

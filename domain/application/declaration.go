@@ -1,7 +1,6 @@
 package application
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -224,8 +223,17 @@ func (p *parser) setting(key, value string) {
 // checkTogether finds what no key can know by itself.
 func (p *parser) checkTogether(annotations map[string]string) {
 	p.checkEndpointKeys()
-	p.checkEnv()
 	d := p.declaration
+	consumed := names(slices.DeleteFunc(slices.Clone(d.Endpoints), func(e Endpoint) bool { return e.Role != Requirer }))
+	for _, endpoint := range sortedKeys(d.Env) {
+		cure, near := "add it there, or remove it here", spelling.Nearest(endpoint, consumed)
+		if whole := spelling.Keys(near, d.Env[endpoint]...); near != "" && whole != "" {
+			cure = "did you mean " + whole + "?"
+		}
+		if near != endpoint {
+			p.refuse(Problem{Key: KeyEnv, Entry: endpoint, Reason: "tengu.io/consumes has no such endpoint", Cure: cure})
+		}
+	}
 	for _, reference := range d.Relations {
 		if reference.Endpoint == "" {
 			continue
@@ -245,43 +253,6 @@ func (p *parser) checkTogether(annotations map[string]string) {
 		p.refuse(Problem{Key: KeyRelations, Reason: "this object declares no endpoint that could be related",
 			Cure: "add tengu.io/consumes with what it needs, or tengu.io/provides", Warning: true})
 	}
-}
-
-// checkEnv finds keys of endpoints that the object does not consume.
-func (p *parser) checkEnv() {
-	d := p.declaration
-	consumed := names(slices.DeleteFunc(slices.Clone(d.Endpoints), func(e Endpoint) bool { return e.Role != Requirer }))
-	for _, endpoint := range sortedKeys(d.Env) {
-		keys := d.Env[endpoint]
-		if slices.Contains(consumed, endpoint) {
-			p.checkSeparator(endpoint, keys, consumed)
-			continue
-		}
-		cure, near := "add it there, or remove it here", spelling.Nearest(endpoint, consumed)
-		if _, taken := d.Env[near]; near != "" && !taken && AskedText(near, keys...) != "" {
-			cure = "did you mean " + AskedText(near, keys...) + "?"
-		}
-		p.refuse(Problem{Key: KeyEnv, Entry: endpoint, Reason: "tengu.io/consumes has no such endpoint", Cure: cure})
-	}
-}
-
-// checkSeparator warns of a list of keys that another entry follows after a comma: what follows is taken for a key.
-func (p *parser) checkSeparator(endpoint string, keys, consumed []string) {
-	mended, wrong := slices.Clone(keys), ""
-	for i, key := range keys {
-		if other, _, entry := strings.Cut(key, "="); entry && slices.Contains(consumed, strings.TrimSpace(other)) {
-			mended[i], wrong = ";"+key, cmp.Or(wrong, key)
-		}
-	}
-	if wrong == "" {
-		return
-	}
-	cure := "write ';' before each endpoint"
-	if whole := AskedText(endpoint, mended...); whole != "" {
-		cure = "write " + strings.ReplaceAll(whole, ",;", ";")
-	}
-	p.refuse(Problem{Key: KeyEnv, Entry: wrong, Reason: "entries are separated by ';', and this is taken for a key of endpoint " + endpoint,
-		Cure: cure, Warning: true})
 }
 
 // checkEndpointKeys checks the keys that name an endpoint.

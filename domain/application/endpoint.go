@@ -36,24 +36,6 @@ type Endpoint struct {
 	Limit int
 }
 
-// Entry returns the endpoint as it is written in a list.
-func (e Endpoint) Entry() string {
-	text := e.Name
-	if e.Interface != e.Name || e.Version > 0 {
-		text += ":" + e.Interface
-	}
-	if e.Version > 0 {
-		text += fmt.Sprintf("@%d", e.Version)
-	}
-	if e.Optional {
-		text += "?"
-	}
-	if e.Limit > 0 {
-		text += fmt.Sprintf("!%d", e.Limit)
-	}
-	return text
-}
-
 // ParseProvides reads a list of endpoint[:interface[@version]], as on a
 // Service. On problems it returns the endpoints that are right.
 func ParseProvides(text string) ([]Endpoint, []Problem) {

@@ -1,7 +1,6 @@
 package application
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -149,21 +148,4 @@ type Inventory struct {
 	Pods      []Pod
 	// Strays are pods whose workload is unknown: it is gone, or not seen yet.
 	Strays []Pod
-}
-
-// Ended returns the bare pods that have ended and declare something, by the application that each was. Nothing makes
-// another one, so that they are no units any more, and no workloads (SAFETY.md A2).
-func (in Inventory) Ended() map[string]string {
-	ended := map[string]string{}
-	for _, p := range in.Pods {
-		if p.OwnerKind != BarePod || !p.Finished {
-			continue
-		}
-		declared, _ := Parse(nil, p.Annotations)
-		name := cmp.Or(declared.Application, p.Name)
-		if was := ended[name]; !declared.Empty() && (was == "" || p.Name < was) {
-			ended[name] = p.Name
-		}
-	}
-	return ended
 }

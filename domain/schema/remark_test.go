@@ -43,7 +43,12 @@ func TestRemarks(t *testing.T) {
 			why: "of the provider's fields; the cure is the whole entry", annotations: map[string]string{"tengu.io/consumes": "web:http", "tengu.io/env": "web=port,hostt"},
 			want: []string{`tengu.io/env: "hostt": interface http has no such field; did you mean web=port,host?`},
 		},
-		"Off": {why: "the namespace wants no schemas", annotations: map[string]string{"tengu.io/consumes": "a:reddis"}, mode: schema.Off},
+		"Joined": {
+			why: "what follows the comma was a key, silently", annotations: map[string]string{"tengu.io/consumes": "store:pg,cache:cash", "tengu.io/env": "store=username,cache=token,x"},
+			want: []string{`tengu.io/env: "cache=token": ';' separates entries, and this is taken for a key of endpoint store; write store=username;cache=token,x`},
+		},
+		"Equals": {why: "a key of a databag may have one", annotations: map[string]string{"tengu.io/consumes": "store:pg", "tengu.io/env": "store=a=b"}},
+		"Off":    {why: "the namespace wants no schemas", annotations: map[string]string{"tengu.io/consumes": "a:reddis"}, mode: schema.Off},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -65,13 +65,9 @@ func failure(p *corev1.Pod) string {
 
 // rejection returns why a node has refused or evicted a pod, as the end of a sentence; empty if it has not.
 func rejection(p *corev1.Pod) string {
-	text := ""
-	for _, part := range []string{p.Status.Reason, oneLine(p.Status.Message)} {
-		if part != "" {
-			text += ": " + strings.TrimSuffix(part, ".")
-		}
-	}
-	return text
+	said := []string{p.Status.Reason, strings.TrimSuffix(oneLine(p.Status.Message), ".")}
+	said = slices.DeleteFunc(said, func(part string) bool { return part == "" })
+	return strings.Join(append([]string{""}, said...), ": ")
 }
 
 // overdueAfter is how long after its time a pod is still about to end.
@@ -87,7 +83,7 @@ func overdue(p *corev1.Pod, now time.Time) string {
 		return fmt.Sprintf("pod %s was to end by %s, and is kept by its finalizers: %s", p.Name, by.Format(time.RFC3339),
 			strings.Join(p.Finalizers, ", "))
 	}
-	return fmt.Sprintf("pod %s was to end by %s, and its node has not confirmed that; see kubectl describe node %s", p.Name,
+	return fmt.Sprintf("pod %s was to end by %s, and node %s has not confirmed that; see kubectl get nodes", p.Name,
 		by.Format(time.RFC3339), p.Spec.NodeName)
 }
 
@@ -96,10 +92,10 @@ func overdue(p *corev1.Pod, now time.Time) string {
 func unreachable(p *corev1.Pod) string {
 	var containers, pod corev1.PodCondition
 	for _, c := range p.Status.Conditions {
-		switch c.Type {
-		case corev1.ContainersReady:
+		if c.Type == corev1.ContainersReady {
 			containers = c
-		case corev1.PodReady:
+		}
+		if c.Type == corev1.PodReady {
 			pod = c
 		}
 	}
@@ -109,7 +105,7 @@ func unreachable(p *corev1.Pod) string {
 	case pod.Message != "":
 		return fmt.Sprintf("pod %s is not ready: %s", p.Name, oneLine(pod.Message))
 	}
-	return fmt.Sprintf("pod %s is not ready although its containers were, so that its node may not answer; see kubectl describe node %s",
+	return fmt.Sprintf("pod %s is not ready although its containers were, so that node %s may not answer; see kubectl get nodes",
 		p.Name, p.Spec.NodeName)
 }
 
@@ -133,7 +129,7 @@ func lacksReady(o *unstructured.Unstructured) bool {
 }
 
 // AddJobs adds the Jobs of a namespace that have failed, of all namespaces for "", as far as the account may list them:
-// their pods may be gone. Of a CronJob the newest Job counts.
+// their pods may be gone. Only the newest Job of a CronJob counts.
 func (p Pods) AddJobs(ctx context.Context, c client.Reader, namespace string) {
 	newest := map[client.ObjectKey]*unstructured.Unstructured{}
 	_ = walk(ctx, c, batchv1.SchemeGroupVersion.WithKind("Job"), func(object map[string]any) { // others are not shown
