@@ -208,3 +208,31 @@ func TestInterfaces(t *testing.T) {
 	require.Zero(t, code, errs)
 	assert.Regexp(t, `(?m)^feature[_-]flags +1 +cluster +\S`, out)
 }
+
+// Interfaces belong to the cluster, so that a user with rights in one namespace may not list them: the built-in ones are
+// shown, and what permits the others.
+func TestInterfacesOfOneNamespace(t *testing.T) {
+	server := answering(t, map[string]string{group + "interfaces": "", "/apis/authentication.k8s.io/v1": selfReview,
+		"/apis/authentication.k8s.io/v1/selfsubjectreviews": whoIsLow, "/apis": `{"kind":"APIGroupList","apiVersion":"v1","groups":[
+			{"name":"orcon.tengu.io","versions":[{"groupVersion":"orcon.tengu.io/v1alpha1","version":"v1alpha1"}]},
+			{"name":"authentication.k8s.io","versions":[{"groupVersion":"authentication.k8s.io/v1","version":"v1"}]}]}`})
+	const cure = "you may not list the interfaces of the cluster: "
+	const commands = "An administrator of the cluster permits that by\n" +
+		"kubectl create clusterrole orcon-interfaces --verb=get,list --resource=interfaces.orcon.tengu.io --dry-run=client -o yaml | kubectl apply -f -\n" +
+		"kubectl create clusterrolebinding orcon-interfaces-low --clusterrole=orcon-interfaces --user=low --dry-run=client -o yaml | kubectl apply -f -\n"
+	code, out, errs := call("", append([]string{"interfaces", "-q"}, server...)...)
+	assert.Zero(t, code, errs)
+	assert.Contains(t, out, "postgresql_client ")
+	assert.Contains(t, errs, "note: only the built-in interfaces are shown: "+cure)
+	assert.Contains(t, errs, commands)
+
+	code, out, errs = call("", append([]string{"interfaces", "redis"}, server...)...)
+	assert.Zero(t, code, errs)
+	assert.Contains(t, out, "redis version 1")
+	assert.Contains(t, errs, "note: only the built-in interfaces are shown, so that the cluster may have a newer version: "+cure)
+
+	code, _, errs = call("", append([]string{"interfaces", "mine"}, server...)...)
+	assert.Equal(t, exitMisuse, code)
+	assert.Contains(t, errs, "cannot find interface mine (orcon interfaces lists them); only the built-in interfaces are shown: "+cure)
+	assert.Contains(t, errs, commands)
+}

@@ -39,7 +39,8 @@ Objects are judged as an installation judges them, by spec.healthChecks of a Bun
 orcon health explain shows by which rule.
 
 It needs get on the objects, and on the Secrets orcon-bundle-NAME… that hold the record; without
-the permission to change an object, it is compared without a dry run.
+the permission to change an object, it is compared without a dry run. What you may not read is
+named, also with -q, and counts as equal.
 
 Exit codes: 0 no difference, 1 there are differences, 2 the comparison failed.`,
 		Example: `  orcon diff shop -n shop
@@ -75,10 +76,9 @@ func (o *diffOptions) run(c *cobra.Command, name string) error {
 	if err != nil {
 		return o.readable(ctx, d, err, o.from, o.to, d.Record().Active())
 	}
-	if s := screenOf(c); !s.quiet {
-		d.withheld(s.errs)
-	}
-	return o.print(screenOf(c), all, what)
+	s := screenOf(c)
+	d.withheld(s)
+	return o.print(s, all, what)
 }
 
 // ownChecks has objects judged by the health checks of the BundleDeployment, if the deployment is one.
@@ -94,7 +94,7 @@ func (o *diffOptions) ownChecks(c *cobra.Command, d *deployed) error {
 	case apierrors.IsNotFound(err), meta.IsNoMatchError(err):
 		return nil
 	case apierrors.IsForbidden(err):
-		screenOf(c).note("note: objects are judged without spec.healthChecks of the BundleDeployment, which you may not read")
+		screenOf(c).lacks("note: objects are judged without spec.healthChecks of the BundleDeployment, which you may not read")
 		return nil
 	case err != nil:
 		return fmt.Errorf("cannot read BundleDeployment %s: %w", d.Owner, err)

@@ -99,7 +99,8 @@ account; -v lists each.
 
 It needs get on the objects, and on the Secrets orcon-bundle-NAME… that hold the record. Without
 the permission to change an object, it is compared without a dry run, and the plan ends with
-the permissions that carrying it out needs.
+the permissions that carrying it out needs. What you may not read is named, also with -q, and
+counts as unchanged.
 
 Exit codes: 0 planned, 2 failed, 4 a conflict with objects of others, or a policy refuses.`,
 		Example: `  orcon plan deploy/ --name shop -n shop
@@ -190,12 +191,11 @@ func (o *installOptions) show(ctx context.Context, c *cobra.Command, d *deployed
 	if err != nil {
 		return p, coded(o.readable(ctx, d, err, d.Record().Begun().Number))
 	}
-	if s := screenOf(c); !s.quiet {
-		d.busy(s)
-		defer d.withheld(s.errs)
-	}
+	s := screenOf(c)
+	d.busy(s)
+	defer d.withheld(s)
 	p.Refused = rules.Refusals(p.Preview())
-	if err := o.print(screenOf(c), p); err != nil {
+	if err := o.print(s, p); err != nil {
 		return p, err
 	}
 	if err := o.configured(ctx, c, d, p); err != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -39,7 +40,8 @@ func newInterfaces() *cobra.Command {
 		Long: `interfaces lists the interfaces that are built into Orcon and those that are published in the
 cluster. With NAME it shows the fields that each side writes, which of them are required and which
 are secret, an example, and the annotations that use it. Without a cluster it knows the built-in
-ones.
+ones. So it does for a user who may not list the interfaces of the cluster: a note has the commands
+that permit it.
 
 Exit codes: 0 shown, 2 there is no such interface, or the command failed.`,
 		Example: `  orcon interfaces
@@ -73,14 +75,31 @@ type sourced struct {
 }
 
 // listInterfaces returns the interfaces of the cluster.
-func listInterfaces(ctx context.Context, kinds client.Reader) ([]v1alpha1.Interface, error) {
+func listInterfaces(ctx context.Context, kinds client.Client) ([]v1alpha1.Interface, error) {
 	var list v1alpha1.InterfaceList
-	if err := kinds.List(ctx, &list); meta.IsNoMatchError(err) {
+	switch err := kinds.List(ctx, &list); {
+	case meta.IsNoMatchError(err):
 		return nil, errNotInstalled
-	} else if err != nil {
+	case apierrors.IsForbidden(err):
+		return nil, unlistable(ctx, kinds, err)
+	case err != nil:
 		return nil, fmt.Errorf("cannot list the interfaces of the cluster: %w", err)
 	}
 	return list.Items, nil
+}
+
+// unlistable explains that the user may not list the interfaces of the cluster, which belong to no namespace, with the
+// commands that permit it.
+func unlistable(ctx context.Context, kinds client.Client, err error) error {
+	me, unknown := whoami(ctx, kinds)
+	if unknown != nil {
+		me = "USER"
+	}
+	const apply = " --dry-run=client -o yaml | kubectl apply -f -"
+	return fmt.Errorf("you may not list the interfaces of the cluster: %w. An administrator of the cluster permits that by\n"+
+		"kubectl create clusterrole orcon-interfaces --verb=get,list --resource=interfaces.%[2]s%[3]s\n"+
+		"kubectl create clusterrolebinding orcon-interfaces-%[4]s --clusterrole=orcon-interfaces --user=%[5]s%[3]s",
+		err, v1alpha1.GroupVersion.Group, apply, objectName(me), me)
 }
 
 // known returns the built-in interfaces and those of the cluster, in order of name. The error says
@@ -120,10 +139,12 @@ func (o *clusterOptions) known(ctx context.Context) ([]sourced, error) {
 func (o *interfaceOptions) list(c *cobra.Command) error {
 	s := screenOf(c)
 	all, err := o.known(c.Context())
-	if err != nil && o.asked() {
+	switch {
+	case apierrors.IsForbidden(err):
+		s.lacks(fmt.Sprintf("note: %s: %v", shown(all), err))
+	case err != nil && o.asked():
 		return err
-	}
-	if err != nil {
+	case err != nil:
 		s.note(fmt.Sprintf("note: %s: %v", shown(all), err))
 	}
 	lines := make([]interfaceLine, len(all))
@@ -144,12 +165,14 @@ func (o *interfaceOptions) show(c *cobra.Command, name string) error {
 	all, failed := o.known(c.Context())
 	found, err := findInterface(all, name)
 	switch {
-	case err != nil && failed != nil && o.asked():
+	case err != nil && failed != nil && o.asked() && !apierrors.IsForbidden(failed):
 		return failed
 	case err != nil && failed != nil:
 		return fmt.Errorf("%w; %s: %w", err, shown(all), failed)
 	case err != nil:
 		return err
+	case apierrors.IsForbidden(failed):
+		s.lacks(fmt.Sprintf("note: %s, so that the cluster may have a newer version: %v", shown(all), failed))
 	}
 	line := describe(found)
 	return o.output.print(s, line, func() error { return line.print(s) })

@@ -74,7 +74,7 @@ func (o *listOptions) run(c *cobra.Command) error {
 	}
 	s := screenOf(c)
 	for _, note := range notes {
-		s.note("note: " + note)
+		s.lacks("note: " + note)
 	}
 	if len(notes) == 0 {
 		kinds, _, err := o.open()

@@ -144,8 +144,8 @@ func TestInjectWarnsOfInterfaces(t *testing.T) {
 	code, _, errs := call("kind: Pod\nmetadata: {name: web, annotations: {tengu.io/consumes: 'a:htpp, b:http@7'}}\nspec: {containers: [{name: a}]}\n",
 		"inject", "-f", "-")
 	require.Equal(t, 0, code, errs)
-	assert.Contains(t, errs, `Pod/web: warning: tengu.io/consumes: "htpp": no such interface is known, so its data is not checked; did you mean http?`)
-	assert.Contains(t, errs, `Pod/web: warning: tengu.io/consumes: "http@7": no such version is known, so its data is not checked; write http@1`)
+	assert.Contains(t, errs, `Pod/web: warning: tengu.io/consumes: "htpp": no such interface is known, so its data is not checked; did you mean a:http?`)
+	assert.Contains(t, errs, `Pod/web: warning: tengu.io/consumes: "http@7": no such version is known, so its data is not checked; write b:http@1`)
 }
 
 func TestInjectRefuses(t *testing.T) {

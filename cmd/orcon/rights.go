@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"regexp"
 	"slices"
 	"strings"
@@ -106,17 +105,17 @@ func objectName(user string) string {
 }
 
 // withheld prints what a read-only look could not find out.
-func (d *deployed) withheld(out io.Writer) {
+func (d *deployed) withheld(s screen) {
 	all := d.world.Withheld()
 	if len(all.Unread) > 0 {
-		fmt.Fprintf(out, "note: not compared, since you may not read %s\n", listed(all.Unread))
+		s.lacks("note: not compared, since you may not read " + listed(all.Unread))
 	}
 	if len(all.Estimated) > 0 {
-		fmt.Fprintf(out, "note: compared without a dry run, since you may not change %s: another spelling of the same value shows as a "+
-			"difference\n", listed(all.Estimated))
+		s.lacks(fmt.Sprintf("note: compared without a dry run, since you may not change %s: another spelling of the same value shows as a "+
+			"difference", listed(all.Estimated)))
 	}
 	if all.Lacking != nil {
-		fmt.Fprintf(out, "note: to carry this out, %s\n", strings.TrimPrefix(all.Lacking.Error(), "cannot plan: "))
+		s.lacks("note: to carry this out, " + strings.TrimPrefix(all.Lacking.Error(), "cannot plan: "))
 	}
 }
 

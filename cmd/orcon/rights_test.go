@@ -62,3 +62,32 @@ func TestCommandsOfRightsAreForOneUser(t *testing.T) {
 		}
 	}
 }
+
+// The answers of an API server that knows the user as low.
+const (
+	selfReview = `{"kind":"APIResourceList","groupVersion":"authentication.k8s.io/v1","resources":[{"name":"selfsubjectreviews","kind":"SelfSubjectReview","verbs":["create"]}]}`
+	whoIsLow   = `{"kind":"SelfSubjectReview","apiVersion":"authentication.k8s.io/v1","status":{"userInfo":{"username":"low"}}}`
+)
+
+// A plan that compares nothing, since the user may read nothing, says so, also with --quiet: it would pass for one
+// without changes.
+func TestQuietPlanTellsWhatItMayNotRead(t *testing.T) {
+	server := answering(t, map[string]string{
+		"/apis": `{"kind":"APIGroupList","apiVersion":"v1","groups":[{"name":"authorization.k8s.io","versions":[{"groupVersion":"authorization.k8s.io/v1","version":"v1"}]}]}`,
+		"/apis/authorization.k8s.io/v1": `{"kind":"APIResourceList","groupVersion":"authorization.k8s.io/v1","resources":[
+			{"name":"selfsubjectaccessreviews","kind":"SelfSubjectAccessReview","verbs":["create"]}]}`,
+		"/apis/authorization.k8s.io/v1/selfsubjectaccessreviews": `{"kind":"SelfSubjectAccessReview","apiVersion":"authorization.k8s.io/v1","status":{"allowed":true}}`,
+		"/api/v1": `{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"secrets","kind":"Secret","namespaced":true},
+			{"name":"configmaps","kind":"ConfigMap","namespaced":true},{"name":"namespaces","kind":"Namespace"}]}`,
+		"/api/v1/namespaces/kube-system":            `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"kube-system","uid":"u"}}`,
+		"/api/v1/namespaces/shop":                   `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"shop","uid":"v"}}`,
+		"/api/v1/namespaces/shop/configmaps/colour": "",
+	})
+	folder := filepath.Dir(write(t, "a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: colour}\n"))
+	for _, quiet := range []string{"--quiet=false", "--quiet"} {
+		code, out, errs := call("", append([]string{"plan", folder, "--name", "shop", quiet}, server...)...)
+		assert.Zero(t, code, errs)
+		assert.Contains(t, out, "nothing to change in 1 object")
+		assert.Contains(t, errs, "note: not compared, since you may not read ConfigMap shop/colour\n", quiet)
+	}
+}

@@ -65,6 +65,10 @@ func (s screen) note(text string) {
 	}
 }
 
+// lacks prints what a result lacks to standard error, unbroken, since it may hold commands; also with --quiet, since the
+// result would pass for a complete one.
+func (s screen) lacks(text string) { fmt.Fprint(s.errs, wrapLines(text, 0)) }
+
 // visible returns a text of the cluster without what would steer a terminal: containers write parts of it.
 func visible(text string) string {
 	return strings.Map(func(r rune) rune {

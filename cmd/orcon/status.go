@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -48,8 +49,9 @@ func newStatus() *cobra.Command {
     failed    it needs a person: nothing happens by itself, or a part of it does not work
 
 Below the table it explains each one that is not ready, and what helps; and which pods of an
-application do not run or cannot be created, as far as you may list pods and Events. It reads Orcon's
-own objects: the cluster role view is enough. Bundles of orcon install are shown by orcon list.
+application do not run, are not ready, fail again and again, do not end or cannot be created, as far
+as you may list pods and Events. It reads Orcon's own objects: the cluster role view is enough.
+Bundles of orcon install are shown by orcon list.
 
 A note on standard error names a controller that has no ready replica, since the states may be old
 then. The note does not change the exit code; orcon check fails.
@@ -76,11 +78,14 @@ func (o *statusOptions) run(c *cobra.Command) error {
 		namespace = ""
 	}
 	running := lookAtControllers(c.Context(), kinds)
-	all, err := statusLines(c.Context(), kinds, namespace, running)
+	all, unseen, err := statusLines(c.Context(), kinds, namespace, running)
 	if err != nil {
 		return err
 	}
 	s := screenOf(c)
+	if len(unseen) > 0 {
+		s.lacks("note: you may not list " + strings.Join(unseen, " and ") + ", which are not shown")
+	}
 	if stopped := running.relationsStopped(); stopped != "" {
 		s.note("note: " + stopped)
 	}

@@ -179,8 +179,12 @@ func TestStatus(t *testing.T) {
 			"an application that waits for another reason than relations", append([]string{"status"}, one(optedOut, "", "")...), exitFailed,
 			"\napplication web: failed\n  the pods opt out by injector.tengu.io/inject: false\n", "",
 		},
-		"Unknown":    {"nothing was seen of it yet", append([]string{"status"}, one(`{"metadata":{"namespace":"shop","name":"new"}}`, "", "")...), exitFailed, "the controller has not seen it yet", ""},
-		"All":        {"every namespace, without bundles that may not be read", append([]string{"status", "-A"}, one(web, "", "")...), exitFailed, "shop        application   web    waiting   waits for cache\n\napplication shop/web: waiting\n", ""},
+		"Unknown": {"nothing was seen of it yet", append([]string{"status"}, one(`{"metadata":{"namespace":"shop","name":"new"}}`, "", "")...), exitFailed, "the controller has not seen it yet", ""},
+		"All":     {"every namespace, without bundles that may not be read", append([]string{"status", "-A"}, one(web, "", "")...), exitFailed, "shop        application   web    waiting   waits for cache\n\napplication shop/web: waiting\n", "note: you may not list BundleDeployments, which are not shown\n"},
+		"NoPods": {"a note also with -q: ready would pass for works", append([]string{"status", "-q"}, answering(t, map[string]string{
+			group + "namespaces/shop/relatedapplications": listOf("RelatedApplication", db), group + "namespaces/shop/relations": listOf("Relation", ""),
+			group + "namespaces/shop/offers": listOf("Offer", ""), group + "namespaces/shop/bundledeployments": listOf("BundleDeployment", ""), "/api/v1/namespaces/shop/pods": "",
+		})...), 0, "db     ready", "note: you may not list Pods, which are not shown\n"},
 		"JSON":       {"for programs", append([]string{"status", "-o", "json"}, one(web, "", "")...), exitFailed, `"state": "waiting"`, ""},
 		"YAML":       {"as well", append([]string{"status", "-o", "yaml"}, one(db, "", "")...), 0, "- kind: application\n", ""},
 		"Unlabelled": {"the label is missing", append([]string{"status"}, one("", "", "")...), 0, "", "namespace shop has not opted in: kubectl label namespace shop tengu-injector=enabled"},
@@ -238,10 +242,12 @@ shop        shop   BundleDeployment   2          ready    all relations are read
 	assert.Equal(t, exitMisuse, code)
 	assert.Contains(t, errs, "there is no namespace shpo: use -A for every namespace")
 
-	code, out, errs = call("", append([]string{"list"}, answering(t, map[string]string{group + "bundledeployments": deployments, "/api/v1/secrets": ""})...)...)
-	assert.Zero(t, code)
-	assert.Contains(t, out, "shop        shop")
-	assert.Contains(t, errs, "note: you may not list Secrets, so the bundles of orcon install are not shown")
+	for _, quiet := range []string{"--quiet=false", "--quiet"} {
+		code, out, errs = call("", append([]string{"list", quiet}, answering(t, map[string]string{group + "bundledeployments": deployments, "/api/v1/secrets": ""})...)...)
+		assert.Zero(t, code)
+		assert.Contains(t, out, "shop        shop")
+		assert.Contains(t, errs, "note: you may not list Secrets, so the bundles of orcon install are not shown", quiet)
+	}
 }
 
 // Where four eyes are required, the user who requested the change cannot approve it: the Approval would

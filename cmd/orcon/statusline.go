@@ -39,33 +39,42 @@ type statusLine struct {
 	Problems []string `json:"problems,omitempty"`
 	// Waiting explains each endpoint that an application waits for.
 	Waiting []v1alpha1.Wait `json:"waiting,omitempty"`
-	// Pods explain which pods of an application do not run, or cannot be created.
+	// Pods explain which pods of an application do not run, are not ready, fail, do not end, or cannot be created.
 	Pods []string `json:"pods,omitempty"`
 }
 
-// statusLines returns how the applications, relations, Offers and bundles of a namespace are; of
-// all namespaces for "".
-func statusLines(ctx context.Context, kinds client.Client, namespace string, running controllers) ([]statusLine, error) {
+// statusLines returns how the applications, relations, Offers and bundles of a namespace are, of all namespaces for "";
+// unseen names what the user may not list of that.
+func statusLines(
+	ctx context.Context, kinds client.Client, namespace string, running controllers,
+) (all []statusLine, unseen []string, err error) {
 	var applications v1alpha1.RelatedApplicationList
 	var relations v1alpha1.RelationList
 	var offers v1alpha1.OfferList
 	var bundles bundlev1alpha1.BundleDeploymentList
 	for _, list := range []client.ObjectList{&applications, &relations, &offers, &bundles} {
-		err := kinds.List(ctx, list, client.InNamespace(namespace))
-		if list == &bundles && (meta.IsNoMatchError(err) || apierrors.IsForbidden(err)) {
-			continue // it has a controller and rights of its own
-		}
-		if err != nil {
-			return nil, unreadable(namespace, err)
+		err = kinds.List(ctx, list, client.InNamespace(namespace))
+		switch {
+		case list == &bundles && meta.IsNoMatchError(err): // it has a controller of its own
+		case list == &bundles && apierrors.IsForbidden(err):
+			unseen = append(unseen, "BundleDeployments")
+		case err != nil:
+			return nil, nil, unreadable(namespace, err)
 		}
 	}
-	all := []statusLine{}
-	var pods, workloads map[client.ObjectKey]string
+	all = []statusLine{}
+	var pods troubles
 	if len(applications.Items) > 0 {
-		pods, workloads = cluster.PodTroubles(ctx, kinds, namespace), cluster.WorkloadTroubles(ctx, kinds, namespace)
+		pods = troubles{cluster.LookAtPods(ctx, kinds, namespace), cluster.WorkloadTroubles(ctx, kinds, namespace)}
+	}
+	if pods.Forbidden {
+		unseen = append(unseen, "Pods")
+	}
+	if slices.ContainsFunc(applications.Items, runsJobs) {
+		pods.AddJobs(ctx, kinds, namespace)
 	}
 	for _, a := range applications.Items {
-		all = append(all, applicationLine(&a, pods, workloads))
+		all = append(all, applicationLine(&a, pods))
 	}
 	for _, r := range relations.Items {
 		all = append(all, relationLine(&r))
@@ -81,7 +90,7 @@ func statusLines(ctx context.Context, kinds client.Client, namespace string, run
 		all = append(all, bundleLine(&d, running))
 	}
 	slices.SortStableFunc(all, func(a, b statusLine) int { return strings.Compare(a.Namespace, b.Namespace) })
-	return all, nil
+	return all, unseen, nil
 }
 
 // unreadable returns the error of a status that cannot be read, with its cure.
@@ -100,8 +109,46 @@ func unreadable(namespace string, err error) error {
 	}
 }
 
+// troubles are those of pods, and of the workloads that cannot create any, by namespace and kind/name.
+type troubles struct {
+	cluster.Pods
+
+	podless map[client.ObjectKey]string
+}
+
+// runsJobs reports whether an application is made of Jobs or CronJobs.
+func runsJobs(a v1alpha1.RelatedApplication) bool {
+	return slices.ContainsFunc(a.Status.Sources, func(source string) bool {
+		return strings.HasPrefix(source, "Job/") || strings.HasPrefix(source, "CronJob/")
+	})
+}
+
+// podsOf returns the names of an application's pods that have not ended, in order: its units, which have agents, and
+// the others of its workloads. A bare pod that has failed made an application that has no objects any more.
+func (t troubles) podsOf(a *v1alpha1.RelatedApplication) []string {
+	var names []string
+	ended := []string{a.Name}
+	for _, u := range a.State.Units {
+		if u.DepartureReason == "" {
+			names = append(names, u.Pod)
+		} else {
+			ended = append(ended, u.Pod)
+		}
+	}
+	for _, name := range ended {
+		if len(a.Status.Sources) == 0 && t.Troubles[client.ObjectKey{Namespace: a.Namespace, Name: name}] != "" {
+			names = append(names, name)
+		}
+	}
+	for _, source := range a.Status.Sources {
+		names = append(names, t.Living[client.ObjectKey{Namespace: a.Namespace, Name: source}]...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 // applicationLine returns the line of an application, with the troubles of its pods and of the workloads that make them.
-func applicationLine(a *v1alpha1.RelatedApplication, pods, workloads map[client.ObjectKey]string) statusLine {
+func applicationLine(a *v1alpha1.RelatedApplication, pods troubles) statusLine {
 	st := lineOf("application", a.Namespace, a.Name, a.Status.Conditions)
 	st.Waiting = a.Status.Waits
 	var endpoints []string
@@ -114,17 +161,22 @@ func applicationLine(a *v1alpha1.RelatedApplication, pods, workloads map[client.
 	case st.State == stateReady && st.Reason != relation.ReasonComplete:
 		st.Detail = st.Message // a reference too many
 	}
-	for _, u := range a.State.Units {
-		if why := pods[client.ObjectKey{Namespace: a.Namespace, Name: u.Pod}]; why != "" {
+	names := pods.podsOf(a)
+	for _, name := range names {
+		if why := pods.Troubles[client.ObjectKey{Namespace: a.Namespace, Name: name}]; why != "" {
 			st.Pods = append(st.Pods, why)
 		}
 	}
 	if st.Detail == "" && len(st.Pods) > 0 {
-		st.Detail = fmt.Sprintf("trouble with %d of %d pods", len(st.Pods), len(a.State.Units))
+		st.Detail = fmt.Sprintf("trouble with %d of %d pods", len(st.Pods), len(names))
 	}
 	for _, source := range a.Status.Sources {
-		if why := workloads[client.ObjectKey{Namespace: a.Namespace, Name: source}]; why != "" {
+		key := client.ObjectKey{Namespace: a.Namespace, Name: source}
+		if why := pods.podless[key]; why != "" {
 			st.Pods, st.Detail = append(st.Pods, why), cmp.Or(st.Detail, "pods are missing")
+		}
+		if why := pods.Failing[key]; why != "" {
+			st.Pods, st.Detail = append(st.Pods, why), cmp.Or(st.Detail, "pods fail")
 		}
 	}
 	return st

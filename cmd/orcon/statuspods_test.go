@@ -100,21 +100,7 @@ func TestStatusShowsPodsThatDoNotBegin(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			answers := map[string]string{
-				"/api/v1": `{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"secrets","kind":"Secret","namespaced":true},
-					{"name":"events","kind":"Event","namespaced":true},{"name":"namespaces","kind":"Namespace"},{"name":"pods","kind":"Pod","namespaced":true}]}`,
-				"/apis": `{"kind":"APIGroupList","apiVersion":"v1","groups":[{"name":"orcon.tengu.io","versions":[{"groupVersion":"orcon.tengu.io/v1alpha1","version":"v1alpha1"}]},
-					{"name":"apps","versions":[{"groupVersion":"apps/v1","version":"v1"}]},{"name":"batch","versions":[{"groupVersion":"batch/v1","version":"v1"}]}]}`,
-				"/apis/apps/v1": `{"kind":"APIResourceList","groupVersion":"apps/v1","resources":[{"name":"deployments","kind":"Deployment","namespaced":true},
-					{"name":"replicasets","kind":"ReplicaSet","namespaced":true},{"name":"statefulsets","kind":"StatefulSet","namespaced":true},
-					{"name":"daemonsets","kind":"DaemonSet","namespaced":true}]}`,
-				"/apis/batch/v1": `{"kind":"APIResourceList","groupVersion":"batch/v1","resources":[{"name":"jobs","kind":"Job","namespaced":true}]}`,
-				group + "namespaces/shop/relatedapplications": listOf("RelatedApplication", test.application),
-				group + "namespaces/shop/relations":           listOf("Relation", ""),
-				group + "namespaces/shop/offers":              listOf("Offer", ""),
-				group + "namespaces/shop/bundledeployments":   listOf("BundleDeployment", ""),
-			}
-			maps.Copy(answers, test.answers)
+			answers := shopOf(test.application, test.answers)
 			code, out, _ := call("", append([]string{"status"}, answering(t, answers)...)...)
 			assert.Equal(t, 0, code, "its relations are ready")
 			assert.Contains(t, out, test.want, test.why)
@@ -123,4 +109,24 @@ func TestStatusShowsPodsThatDoNotBegin(t *testing.T) {
 			}
 		})
 	}
+}
+
+// shopOf returns the answers of a cluster that has workloads, with one application in namespace shop, and further answers.
+func shopOf(application string, more map[string]string) map[string]string {
+	answers := map[string]string{
+		"/api/v1": `{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"secrets","kind":"Secret","namespaced":true},
+				{"name":"events","kind":"Event","namespaced":true},{"name":"namespaces","kind":"Namespace"},{"name":"pods","kind":"Pod","namespaced":true}]}`,
+		"/apis": `{"kind":"APIGroupList","apiVersion":"v1","groups":[{"name":"orcon.tengu.io","versions":[{"groupVersion":"orcon.tengu.io/v1alpha1","version":"v1alpha1"}]},
+				{"name":"apps","versions":[{"groupVersion":"apps/v1","version":"v1"}]},{"name":"batch","versions":[{"groupVersion":"batch/v1","version":"v1"}]}]}`,
+		"/apis/apps/v1": `{"kind":"APIResourceList","groupVersion":"apps/v1","resources":[{"name":"deployments","kind":"Deployment","namespaced":true},
+				{"name":"replicasets","kind":"ReplicaSet","namespaced":true},{"name":"statefulsets","kind":"StatefulSet","namespaced":true},
+				{"name":"daemonsets","kind":"DaemonSet","namespaced":true}]}`,
+		"/apis/batch/v1": `{"kind":"APIResourceList","groupVersion":"batch/v1","resources":[{"name":"jobs","kind":"Job","namespaced":true}]}`,
+		group + "namespaces/shop/relatedapplications": listOf("RelatedApplication", application),
+		group + "namespaces/shop/relations":           listOf("Relation", ""),
+		group + "namespaces/shop/offers":              listOf("Offer", ""),
+		group + "namespaces/shop/bundledeployments":   listOf("BundleDeployment", ""),
+	}
+	maps.Copy(answers, more)
+	return answers
 }

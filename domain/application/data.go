@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sort"
 	"strings"
 
 	"gopkg.in/yaml.v3"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/spelling"
 )
 
 // ParseData reads the YAML map of a data.tengu.io/<endpoint> annotation into a
@@ -98,6 +100,9 @@ func ParseEnv(text string) (map[string][]string, []Problem) {
 	for _, entry := range entries {
 		entry = strings.TrimSpace(entry)
 		if reason, cure := parseAsked(asked, entry); reason != "" {
+			if near := spelling.NearKeys(entry, isAsked); near != "" {
+				cure = "write " + near
+			}
 			problems = append(problems, Problem{Key: KeyEnv, Entry: entry, Reason: reason, Cure: cure})
 		}
 	}
@@ -109,6 +114,11 @@ func ParseEnv(text string) (map[string][]string, []Problem) {
 
 const envExample = "write for example db=username,password"
 
+func isAsked(entry string) bool {
+	wrong, _ := parseAsked(map[string][]string{}, entry)
+	return wrong == ""
+}
+
 // parseAsked reads one entry into asked, as far as it is right.
 func parseAsked(asked map[string][]string, entry string) (reason, cure string) {
 	endpoint, list, found := strings.Cut(entry, "=")
@@ -119,21 +129,23 @@ func parseAsked(asked map[string][]string, entry string) (reason, cure string) {
 	if reason, cure = checkEndpoint(endpoint); reason != "" {
 		return reason, cure
 	}
-	if _, twice := asked[endpoint]; twice {
-		return "the endpoint is named twice", "list its keys in one entry"
-	}
 	keys := strings.Split(list, ",")
 	if len(keys) > MaxEntries {
 		return fmt.Sprintf("a list has at most %d keys", MaxEntries), "read the files"
 	}
-	asked[endpoint] = nil
+	var right []string
 	for _, key := range keys {
 		if key = strings.TrimSpace(key); key == "" || len(key) > databag.MaxKey {
 			reason, cure = "a key is missing or too long", envExample
 			continue
 		}
-		asked[endpoint] = append(asked[endpoint], key)
+		right = append(right, key)
 	}
+	if earlier, twice := asked[endpoint]; twice {
+		whole := spelling.Keys(endpoint, slices.Concat(earlier, right)...)
+		return "the endpoint is named twice", strings.TrimSuffix("list its keys in one entry: "+whole, ": ")
+	}
+	asked[endpoint] = right
 	return reason, cure
 }
 

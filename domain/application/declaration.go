@@ -224,10 +224,14 @@ func (p *parser) setting(key, value string) {
 func (p *parser) checkTogether(annotations map[string]string) {
 	p.checkEndpointKeys()
 	d := p.declaration
+	consumed := names(slices.DeleteFunc(slices.Clone(d.Endpoints), func(e Endpoint) bool { return e.Role != Requirer }))
 	for _, endpoint := range sortedKeys(d.Env) {
-		if e, ok := d.Endpoint(endpoint); !ok || e.Role != Requirer {
-			p.refuse(Problem{Key: KeyEnv, Entry: endpoint, Reason: "tengu.io/consumes has no such endpoint",
-				Cure: "add it there, or remove it here"})
+		cure, near := "add it there, or remove it here", spelling.Nearest(endpoint, consumed)
+		if whole := spelling.Keys(near, d.Env[endpoint]...); near != "" && whole != "" {
+			cure = "did you mean " + whole + "?"
+		}
+		if near != endpoint {
+			p.refuse(Problem{Key: KeyEnv, Entry: endpoint, Reason: "tengu.io/consumes has no such endpoint", Cure: cure})
 		}
 	}
 	for _, reference := range d.Relations {

@@ -159,6 +159,9 @@ func (s standings) conditions(a application.Application, units []application.Uni
 // undeclared returns what becomes of an application that declares nothing any more.
 func (s standings) undeclared(a application.Application) string {
 	text := "the application declares nothing any more"
+	if pod := s.Ended[a.Name]; pod != "" {
+		text = fmt.Sprintf("pod %s has ended, and nothing else declares the application", pod)
+	}
 	for r := range s.relations.of(a.Name) {
 		if r.Alive() {
 			return text + ": its relations are held"

@@ -88,3 +88,27 @@ func TestUndeclared(t *testing.T) {
 	assert.Contains(t, w.told("web"), "the application declares nothing any more")
 	assert.NotContains(t, w.told("web"), "held")
 }
+
+// A bare pod that has ended still has its annotations: declaring the relation again does not help.
+func TestEndedPod(t *testing.T) {
+	w := newWorld()
+	w.external("db", "main:pg")
+	annotations := map[string]string{application.KeyConsumes: "store:pg", application.KeyRelations: "db"}
+	w.pod(application.BarePod, "once", "once")
+	w.change("once", func(p *application.Pod) { p.Annotations = annotations })
+	w.settle(t)
+	require.True(t, w.only(t).Alive())
+
+	w.change("once", func(p *application.Pod) { p.Finished = true })
+	w.settle(t)
+	assert.Contains(t, w.told("once"), "pod once has ended, and nothing else declares the application: its relations are held")
+	r := w.only(t)
+	held, _ := condition.Find(r.State.Conditions, condition.Held)
+	assert.Equal(t, "pod once has ended, and nothing else declares the relation: delete it and create it again, or it ends at "+
+		epoch().Add(application.DefaultRetain).Format(time.RFC3339)+"; to end it now: kubectl -n shop delete relation "+r.Name, held.Message)
+
+	w.deployment("once", annotations)
+	w.settle(t)
+	assert.NotContains(t, w.told("once"), "has ended", "another object of the name declares it now")
+	assert.False(t, w.only(t).Held())
+}

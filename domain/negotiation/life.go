@@ -163,24 +163,35 @@ func tooManyEnd(now time.Time, all relations) bool {
 }
 
 // held returns why the relation at a place is held, and what comes of it.
-func (l *lives) held(now time.Time, namespace string, i int, r relation.Relation) []condition.Condition {
+func (l *lives) held(f *facts, i int, r relation.Relation) []condition.Condition {
 	if !r.Held() || r.State.EndReason != "" {
 		return nil
 	}
 	until := relation.HeldUntil(r.State).UTC().Format(time.RFC3339)
-	reason, message := relation.ReasonDeclarationGone, fmt.Sprintf("nothing declares the relation any more: declare it again, or %s: "+
-		"kubectl -n %s delete relation %s", l.comesOf(r, until), namespace, r.Name)
+	why, again := f.whyUndeclared(r)
+	reason, message := relation.ReasonDeclarationGone, fmt.Sprintf("%s: %s, or %s: kubectl -n %s delete relation %s",
+		why, again, l.comesOf(r, until), f.Namespace, r.Name)
 	switch {
 	case r.State.HeldReason == relation.ReasonLimit:
 		reason = relation.ReasonLimit
 		message = "the relation is declared again, but " + l.full[i]
-	case l.manyEnd && !now.Before(relation.HeldUntil(r.State)):
+	case l.manyEnd && !f.Now.Before(relation.HeldUntil(r.State)):
 		reason = relation.ReasonConfirm
-		message = fmt.Sprintf("nothing declares the relation any more and its time is over, but too many relations of this namespace "+
-			"would end at once: "+
-			"declare it again, or end it: kubectl -n %s delete relation %s", namespace, r.Name)
+		message = fmt.Sprintf("%s and its time is over, but too many relations of this namespace would end at once: %s, or end it: "+
+			"kubectl -n %s delete relation %s", why, again, f.Namespace, r.Name)
 	}
 	return []condition.Condition{condition.New(condition.Held, true, reason, message)}
+}
+
+// whyUndeclared returns why nothing declares a relation any more, and what declares it again.
+func (f *facts) whyUndeclared(r relation.Relation) (why, cure string) {
+	for _, e := range r.Ends() {
+		pod := f.Ended[e.Application]
+		if e.Namespace == f.Namespace && pod != "" && !f.apps[e.Application].TakesPart() {
+			return fmt.Sprintf("pod %s has ended, and nothing else declares the relation", pod), "delete it and create it again"
+		}
+	}
+	return "nothing declares the relation any more", "declare it again"
 }
 
 // comesOf returns what becomes of a held relation at a time, and introduces the command that brings it about now.

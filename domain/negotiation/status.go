@@ -72,7 +72,7 @@ func (j judging) unjudged(r relation.Relation) (relation.State, bool) {
 // is complete, and its status, so that none contradicts another: Ready is true only while
 // the relation works, and its reason is Complete only where nothing else is to be known.
 func (j judging) state(i int, r relation.Relation, violated []condition.Condition) (relation.State, time.Time) {
-	cs, failing, held := j.standing(r), j.failingIn(r), j.lives.held(j.Now, j.Namespace, i, r)
+	cs, failing, held := j.standing(r), j.failingIn(r), j.lives.held(j.facts, i, r)
 	r.State.Data = relation.DataMissing
 	if ready, _ := condition.Find(cs, condition.Ready); ready.True {
 		r.State.Data = relation.DataComplete

@@ -108,6 +108,7 @@ func (w *world) observe() relation.Snapshot {
 	}
 	if w.optedIn {
 		s.Applications, s.Orphans = application.Gather(w.inventory())
+		s.Ended = relation.Ended(w.inventory().Pods)
 	}
 	for _, r := range values(w.relations) {
 		s.Relations = append(s.Relations, r.Relation)

@@ -28,6 +28,8 @@ type Snapshot struct {
 	// Strays are pods whose workload is unknown. They are still units of an application that
 	// had them.
 	Strays []application.Pod
+	// Ended has the bare pods that have ended, by the application that each was.
+	Ended map[string]string
 	// Orphans are declarations that belong to no application.
 	Orphans   []application.Fault
 	Relations []Relation

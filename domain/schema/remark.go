@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -24,7 +25,7 @@ func (c Catalog) Remarks(declared application.Declaration, mode Mode) []Remark {
 	if mode == Off {
 		return nil
 	}
-	return slices.Concat(c.unfit(declared, mode), c.unknown(declared), c.misspelt(declared))
+	return slices.Concat(c.unfit(declared, mode), c.unknown(declared), c.misspelt(declared), joined(declared))
 }
 
 // unfit returns the violations in the declared data of endpoints whose interface is known.
@@ -60,25 +61,47 @@ func (c Catalog) unknown(declared application.Declaration) []Remark {
 	}
 	for _, e := range declared.Endpoints {
 		if near := c.Near(e.Interface); near != "" {
-			tell(e, e.Interface, "interface", "did you mean "+near+"?")
+			right := e
+			right.Interface = near
+			if e.Name == e.Interface {
+				right.Name = near
+			}
+			tell(e, e.Interface, "interface", "did you mean "+entryOf(right)+"?")
 		}
-		if cures := c.references(e.Interface); len(cures) > 0 && e.Version > 0 && !slices.Contains(cures, reference(e.Interface, e.Version)) {
-			tell(e, reference(e.Interface, e.Version), "version", "write "+strings.Join(cures, " or "))
+		if _, known := c.Find(e.Interface, e.Version); !known && len(c.byName[e.Interface]) > 0 {
+			tell(e, fmt.Sprintf("%s@%d", e.Interface, e.Version), "version", "write "+strings.Join(c.entries(e), " or "))
 		}
 	}
 	return found
 }
 
-// references returns the known versions of an interface as declarations name them, lowest first.
-func (c Catalog) references(name string) []string {
+// entries returns the entry of an endpoint with each known version of its interface, lowest first.
+func (c Catalog) entries(e application.Endpoint) []string {
 	var all []string
-	for _, i := range c.byName[name] {
-		all = append(all, reference(name, i.Version))
+	for _, i := range c.byName[e.Interface] {
+		e.Version = i.Version
+		all = append(all, entryOf(e))
 	}
 	return all
 }
 
-func reference(name string, version int) string { return fmt.Sprintf("%s@%d", name, version) }
+// entryOf returns an endpoint as it is written in a list.
+func entryOf(e application.Endpoint) string {
+	text := e.Name
+	if e.Interface != e.Name || e.Version > 0 {
+		text += ":" + e.Interface
+	}
+	if e.Version > 0 {
+		text += fmt.Sprintf("@%d", e.Version)
+	}
+	if e.Optional {
+		text += "?"
+	}
+	if e.Limit > 0 {
+		text += fmt.Sprintf("!%d", e.Limit)
+	}
+	return text
+}
 
 // misspelt warns of keys that are most likely misspelt fields of their interface: in the data of an
 // endpoint, and in tengu.io/env. An interface may have other keys as well.
@@ -86,29 +109,60 @@ func (c Catalog) misspelt(declared application.Declaration) []Remark {
 	var found []Remark
 	for _, e := range declared.Endpoints {
 		i, _ := c.Find(e.Interface, e.Version)
-		found = append(found, i.nearFields(e.Role, application.PrefixData+e.Name, slices.Sorted(maps.Keys(declared.Data[e.Name])))...)
+		data, env := slices.Sorted(maps.Keys(declared.Data[e.Name])), declared.Env[e.Name]
+		found = append(found, i.nearFields(e.Role, application.PrefixData+e.Name, data, func(_ int, near string) string { return near })...)
 		if e.Role == application.Requirer {
-			found = append(found, i.nearFields(application.Provider, application.KeyEnv, declared.Env[e.Name])...)
+			found = append(found, i.nearFields(application.Provider, application.KeyEnv, env, func(at int, near string) string {
+				return cmp.Or(spelling.Keys(e.Name, slices.Concat(env[:at], []string{near}, env[at+1:])...), near)
+			})...)
 		}
 	}
 	return found
 }
 
 // nearFields returns a warning for each key that the interface has no field for and whose name is
-// near to that of one.
-func (i Interface) nearFields(role application.Role, at string, keys []string) []Remark {
+// near to that of one. entry returns what to write with the near name in the place of a key.
+func (i Interface) nearFields(role application.Role, at string, keys []string, entry func(place int, near string) string) []Remark {
 	var fields []string
 	for _, f := range i.Fields(role) {
 		fields = append(fields, f.Name)
 	}
 	var found []Remark
-	for _, key := range keys {
+	for place, key := range keys {
 		near := spelling.Nearest(key, fields)
 		if near == "" || slices.Contains(fields, key) {
 			continue
 		}
 		found = append(found, Remark{About: key, Problem: application.Problem{
-			Key: at, Entry: key, Reason: fmt.Sprintf("interface %s has no such field", i.Name), Cure: "did you mean " + near + "?", Warning: true,
+			Key: at, Entry: key, Reason: fmt.Sprintf("interface %s has no such field", i.Name),
+			Cure: "did you mean " + entry(place, near) + "?", Warning: true,
+		}})
+	}
+	return found
+}
+
+// joined warns of lists of keys in tengu.io/env that another entry follows after a comma: it is taken for a key.
+func joined(declared application.Declaration) []Remark {
+	var found []Remark
+	for _, e := range declared.Endpoints {
+		keys := slices.Clone(declared.Env[e.Name])
+		wrong := ""
+		for i, key := range keys {
+			other, _, entry := strings.Cut(key, "=")
+			if consumed, _ := declared.Endpoint(strings.TrimSpace(other)); entry && consumed.Role == application.Requirer {
+				keys[i], wrong = ";"+key, cmp.Or(wrong, key)
+			}
+		}
+		if wrong == "" {
+			continue
+		}
+		cure := "write ';' before each endpoint"
+		if whole := spelling.Keys(e.Name, keys...); whole != "" {
+			cure = "write " + strings.ReplaceAll(whole, ",;", ";")
+		}
+		found = append(found, Remark{About: wrong, Problem: application.Problem{
+			Key: application.KeyEnv, Entry: wrong, Reason: "';' separates entries, and this is taken for a key of endpoint " + e.Name,
+			Cure: cure, Warning: true,
 		}})
 	}
 	return found

@@ -23,9 +23,10 @@ func TestRemarks(t *testing.T) {
 	}{
 		"Fits":      {why: "nothing to remark", annotations: map[string]string{"tengu.io/provides": "web:http", "data.tengu.io/web": "port: 80"}},
 		"OwnName":   {why: "an interface needs no document", annotations: map[string]string{"tengu.io/provides": "a:shopdb"}},
-		"Misspelt":  {why: "the nearest", annotations: map[string]string{"tengu.io/consumes": "a:reddis"}, want: []string{`tengu.io/consumes: "reddis": no such interface is known, so its data is not checked; did you mean redis?`}},
-		"Beginning": {why: "so does its beginning", annotations: map[string]string{"tengu.io/consumes": "a:postgresql"}, want: []string{`"postgresql": no such interface is known, so its data is not checked; did you mean postgresql_client?`}},
-		"Version":   {why: "a version that it has", annotations: map[string]string{"tengu.io/provides": "a:redis@9"}, want: []string{`tengu.io/provides: "redis@9": no such version is known, so its data is not checked; write redis@1`}},
+		"Misspelt":  {why: "the nearest", annotations: map[string]string{"tengu.io/consumes": "a:reddis"}, want: []string{`tengu.io/consumes: "reddis": no such interface is known, so its data is not checked; did you mean a:redis?`}},
+		"Beginning": {why: "so does its beginning", annotations: map[string]string{"tengu.io/consumes": "a:postgresql"}, want: []string{`"postgresql": no such interface is known, so its data is not checked; did you mean a:postgresql_client?`}},
+		"Short":     {why: "endpoint and interface share the name", annotations: map[string]string{"tengu.io/consumes": "reddis?!1"}, want: []string{`tengu.io/consumes: "reddis": no such interface is known, so its data is not checked; did you mean redis?!1?`}},
+		"Version":   {why: "a version that it has", annotations: map[string]string{"tengu.io/provides": "a:redis@9"}, want: []string{`tengu.io/provides: "redis@9": no such version is known, so its data is not checked; write a:redis@1`}},
 		"Unfit": {
 			why: "SAFETY.md I27: told in mode warn", annotations: map[string]string{"tengu.io/provides": "web:http", "data.tengu.io/web": "port: none"},
 			want: []string{`data.tengu.io/web: "port"`},
@@ -39,10 +40,15 @@ func TestRemarks(t *testing.T) {
 			want: []string{`data.tengu.io/web: "prot": interface http has no such field; did you mean port?`},
 		},
 		"Variable": {
-			why: "of the provider's fields", annotations: map[string]string{"tengu.io/consumes": "web:http", "tengu.io/env": "web=hostt"},
-			want: []string{`tengu.io/env: "hostt": interface http has no such field; did you mean host?`},
+			why: "of the provider's fields; the cure is the whole entry", annotations: map[string]string{"tengu.io/consumes": "web:http", "tengu.io/env": "web=port,hostt"},
+			want: []string{`tengu.io/env: "hostt": interface http has no such field; did you mean web=port,host?`},
 		},
-		"Off": {why: "the namespace wants no schemas", annotations: map[string]string{"tengu.io/consumes": "a:reddis"}, mode: schema.Off},
+		"Joined": {
+			why: "what follows the comma was a key, silently", annotations: map[string]string{"tengu.io/consumes": "store:pg,cache:cash", "tengu.io/env": "store=username,cache=token,x"},
+			want: []string{`tengu.io/env: "cache=token": ';' separates entries, and this is taken for a key of endpoint store; write store=username;cache=token,x`},
+		},
+		"Equals": {why: "a key of a databag may have one", annotations: map[string]string{"tengu.io/consumes": "store:pg", "tengu.io/env": "store=a=b"}},
+		"Off":    {why: "the namespace wants no schemas", annotations: map[string]string{"tengu.io/consumes": "a:reddis"}, mode: schema.Off},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -91,9 +91,9 @@ func (s *store) observe() relation.Snapshot {
 		LastRelation: s.lastRelation, Seed: strconv.Itoa(s.revision),
 		Records: values(s.records), Sides: values(s.sides), Outboxes: pending(s.outboxes), Copies: values(s.copies)}
 	if s.optedIn {
-		seen.Applications, seen.Orphans = application.Gather(application.Inventory{
-			Namespace: namespace, Services: values(s.services), Workloads: values(s.workloads), Pods: values(s.pods),
-		})
+		in := application.Inventory{Namespace: namespace, Services: values(s.services), Workloads: values(s.workloads), Pods: values(s.pods)}
+		seen.Applications, seen.Orphans = application.Gather(in)
+		seen.Ended = relation.Ended(in.Pods)
 	}
 	seen.Abroad, seen.Secrets = s.observeAbroad(), consenting(seen.Applications)
 	for _, r := range values(s.relations) {

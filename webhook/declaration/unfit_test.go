@@ -61,7 +61,7 @@ func TestUnfitData(t *testing.T) {
 		"Elsewhere": {why: "another object declares the endpoint: the controller's to tell", manifest: service("", "data.tengu.io/main: 'password: hunter2'")},
 		"Requirer":  {why: "each side has its own fields", manifest: deployment("tengu.io/consumes: 'store:postgresql_client', tengu.io/relations: db, data.tengu.io/store: 'database: \"hunter 2\"'", ""), told: `metadata.annotations[data.tengu.io/store]: "database": it does not match the pattern`},
 		"Misspelt":  {why: "which is data all the same", manifest: service("", "tengu.io/provides: 'main:db', data.tengu.io/main: 'hots: hunter2'"), told: `metadata.annotations[data.tengu.io/main]: "hots": interface db has no such field; did you mean host?`, warns: true},
-		"Env":       {why: "of the fields that the provider sets", manifest: deployment("tengu.io/consumes: 'store:postgresql_client', tengu.io/relations: db", "tengu.io/env: 'store=usernme'"), told: `"usernme": interface postgresql_client has no such field; did you mean username?`, warns: true},
+		"Env":       {why: "of the fields that the provider sets", manifest: deployment("tengu.io/consumes: 'store:postgresql_client', tengu.io/relations: db", "tengu.io/env: 'store=usernme'"), told: `"usernme": interface postgresql_client has no such field; did you mean store=username?`, warns: true},
 		"Template":  {why: "where it is written", manifest: deployment("tengu.io/relations: db", "tengu.io/consumes: 'store:postgresql_client', data.tengu.io/store: 'database: \"hunter 2\"'"), told: `spec.template.metadata.annotations[data.tengu.io/store]: "database": it does not match the pattern`},
 	}
 	for name, tc := range tests {
@@ -126,15 +126,15 @@ func TestWarnsOfInterfaces(t *testing.T) {
 	}{
 		"Beginning": {
 			why: "the library's name is longer", manifest: service("", "tengu.io/provides: 'x:postgresql'"),
-			warning: `metadata.annotations[tengu.io/provides]: "postgresql": no such interface is known, so its data is not checked; did you mean postgresql_client?`,
+			warning: `metadata.annotations[tengu.io/provides]: "postgresql": no such interface is known, so its data is not checked; did you mean x:postgresql_client?`,
 		},
 		"Typo": {
 			why: "a letter too many", manifest: service("", "tengu.io/provides: 'x:reddis'"),
-			warning: `metadata.annotations[tengu.io/provides]: "reddis": no such interface is known, so its data is not checked; did you mean redis?`,
+			warning: `metadata.annotations[tengu.io/provides]: "reddis": no such interface is known, so its data is not checked; did you mean x:redis?`,
 		},
 		"Version": {
 			why: "the library has no such version", manifest: service("", "tengu.io/provides: 'x:redis@7'"),
-			warning: `metadata.annotations[tengu.io/provides]: "redis@7": no such version is known, so its data is not checked; write redis@1`,
+			warning: `metadata.annotations[tengu.io/provides]: "redis@7": no such version is known, so its data is not checked; write x:redis@1`,
 		},
 		"Longest": {
 			why: "I1: a warning is whole, however long the names are", manifest: service("", "tengu.io/provides: '"+strings.Repeat("a", 63)+":http'"),
@@ -190,7 +190,7 @@ func TestAllFindings(t *testing.T) {
 	for i, warning := range []string{
 		`metadata.annotations[tengu.io/provides]: "web": the Service has no port`,
 		`metadata.annotations[data.tengu.io/store]: "port"`,
-		`metadata.annotations[tengu.io/provides]: "http@7": no such version is known, so its data is not checked; write http@1`,
+		`metadata.annotations[tengu.io/provides]: "http@7": no such version is known, so its data is not checked; write web:http@1`,
 		`metadata.annotations[data.tengu.io/store]: "prt": interface redis has no such field; did you mean port?`,
 	} {
 		require.Greater(t, len(answer.Warnings), i)

@@ -58,34 +58,15 @@ func lacksPods(o *unstructured.Unstructured) bool {
 	case "DaemonSet":
 		return number("status", "currentNumberScheduled") < number("status", "desiredNumberScheduled")
 	case "Job":
-		ended := slices.ContainsFunc(conditions(o), func(c bundle.Object) bool {
-			return (c.Text("type") == "Complete" || c.Text("type") == "Failed") && c.Text("status") == "True"
-		})
-		return number("status", "active") == 0 && !ended
+		return number("status", "active") == 0 && !hasCondition(o, "Complete") && !hasCondition(o, "Failed")
 	default:
 		return false
 	}
 }
 
-// addUnbegun adds to troubles those of pods that have a node and do not begin there, which no container of theirs
-// shows: a volume, or a sandbox, cannot be made.
-func addUnbegun(
-	ctx context.Context, c client.Reader, namespace string, unbegun map[types.UID]client.ObjectKey, troubles map[client.ObjectKey]string,
-) {
-	if len(unbegun) == 0 {
-		return
-	}
-	newest := map[types.UID]corev1.Event{}
-	for _, e := range warnings(ctx, c, namespace, client.MatchingFields{"involvedObject.kind": "Pod"}) {
-		if strings.HasPrefix(e.Reason, "Failed") && e.Reason != "FailedScheduling" {
-			keepNewest(newest, e)
-		}
-	}
-	for uid, pod := range unbegun {
-		if e, failed := newest[uid]; failed {
-			troubles[pod] = fmt.Sprintf("pod %s has not begun: %s", pod.Name, oneLine(e.Message))
-		}
-	}
+// hasCondition reports whether a condition of an object is true.
+func hasCondition(o *unstructured.Unstructured, named string) bool {
+	return slices.ContainsFunc(conditions(o), func(c bundle.Object) bool { return c.Text("type") == named && c.Text("status") == "True" })
 }
 
 // begun reports whether the containers of a pod may start: it has a sandbox and its volumes, or still needs a node.
@@ -107,21 +88,12 @@ func keepNewest(newest map[types.UID]corev1.Event, e corev1.Event) {
 func warnings(ctx context.Context, c client.Reader, namespace string, fields client.MatchingFields) []corev1.Event {
 	fields["type"] = corev1.EventTypeWarning
 	var all []corev1.Event
-	for next := ""; ; {
-		var page unstructured.UnstructuredList
-		page.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("EventList"))
-		if err := c.List(ctx, &page, client.InNamespace(namespace), fields, client.Limit(podsAtOnce), client.Continue(next)); err != nil {
-			return all // the account may list no more
+	_ = walk(ctx, c, corev1.SchemeGroupVersion.WithKind("Event"), func(object map[string]any) { // the account may list no more
+		var e corev1.Event
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object, &e); err == nil {
+			e.InvolvedObject.Namespace = e.Namespace
+			all = append(all, e)
 		}
-		for i := range page.Items {
-			var e corev1.Event
-			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(page.Items[i].Object, &e); err == nil {
-				e.InvolvedObject.Namespace = e.Namespace
-				all = append(all, e)
-			}
-		}
-		if next = page.GetContinue(); next == "" {
-			return all
-		}
-	}
+	}, client.InNamespace(namespace), fields)
+	return all
 }

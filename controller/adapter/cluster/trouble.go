@@ -28,7 +28,7 @@ func (w *World) troubles(ctx context.Context, id bundle.ID, o *unstructured.Unst
 	if err != nil || !selected {
 		return err
 	}
-	begin, why, log, starts, unready := written(o), "", bundle.Log{}, "", (*corev1.Pod)(nil)
+	begin, why, log, starts, unready, ended := written(o), "", bundle.Log{}, "", (*corev1.Pod)(nil), fates{}
 	for i := range pods.Items {
 		p := &pods.Items[i]
 		if p.CreationTimestamp.Time.Before(begin) || p.DeletionTimestamp != nil {
@@ -40,6 +40,7 @@ func (w *World) troubles(ctx context.Context, id bundle.ID, o *unstructured.Unst
 			why, log = trouble(p)
 		}
 		starts = cmp.Or(starts, starting(p))
+		ended.add(p)
 		if unready == nil && !ready(p) {
 			unready = p
 		}
@@ -49,6 +50,9 @@ func (w *World) troubles(ctx context.Context, id bundle.ID, o *unstructured.Unst
 		why, err = warning(ctx, w.client, o)
 	case why == "" && starts == "" && unready != nil:
 		why, log, err = probed(ctx, w.client, unready, l.Says)
+	}
+	if why == "" && ended.last != nil {
+		why = "the newest pod has failed" + rejection(ended.last) // it has no name here, which each new one would change
 	}
 	l.Says, l.Log = cmp.Or(why, starts, l.Says), log
 	return err

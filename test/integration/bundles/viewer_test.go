@@ -107,6 +107,8 @@ func TestViewerReads(t *testing.T) {
 	assert.Contains(t, out, "note: not compared, since you may not read Secret "+w.namespace+"/key")
 	assert.Contains(t, out, "note: compared without a dry run, since you may not change ConfigMap "+w.namespace+"/colour")
 
+	assert.Contains(t, l.must("diff -q shop"+in), "note: not compared, since you may not read Secret "+w.namespace+"/key", "it is no note beside the result")
+
 	w.change("colour", "colour", "red")
 	code, out = l.run("diff shop" + in)
 	assert.Equal(t, 1, code)

@@ -98,7 +98,7 @@ func (s *Settler) Observe(ctx context.Context, namespace string) (relation.Snaps
 			return snapshot, err
 		}
 		snapshot.Applications, snapshot.Orphans = application.Gather(in)
-		snapshot.Strays = in.Strays
+		snapshot.Strays, snapshot.Ended = in.Strays, relation.Ended(in.Pods)
 	}
 	s.referrers.observed(namespace, snapshot.Applications)
 	secrets := granted{s.Live, &s.sights, cmp.Or(s.LookEvery, lookEvery), s.Now}
