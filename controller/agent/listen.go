@@ -46,6 +46,7 @@ func (a *Agent) Received(part *wire.Piece) error {
 func (a *Agent) Lost(reason error, answered bool, pause time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.speech.lost()
 	if answered {
 		a.standby.answered = time.Now()
 	}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -74,4 +75,28 @@ func TestHandlersAfterReset(t *testing.T) {
 	assert.Equal(t, "store-relation-created", s.next().Hook, "it is told again")
 	s.restart()
 	assert.Equal(t, "store-relation-created", s.next().Hook, "the reset is remembered")
+}
+
+// A unit that becomes the leader while it was cut off runs no handler on what it knew before: the leader before it may have
+// written, or the store was restored (SAFETY.md P1, V4).
+func TestNewLeaderWaitsForASnapshot(t *testing.T) {
+	s := newStage(t)
+	for range 4 {
+		s.done(s.next(), "")
+	}
+	s.agent.Lost(errors.New("the controller is away"), false, 0)
+	s.leader(&wire.LeadResponse{Leads: true, LeftMs: 60_000, Term: 4})
+	s.nothing()
+	leads, err := s.agent.speech.Leader(t.Context())
+	require.NoError(t, err)
+	assert.False(t, leads)
+
+	s.agent.Connected()
+	next := heardAt(2)
+	next.Own[0].Application.Data["database"] = "of-the-leader-before"
+	hear(s.agent, next)
+	turn := s.next()
+	assert.Equal(t, "leader-elected", turn.Hook)
+	assert.Equal(t, "of-the-leader-before\n", string(s.types(turn, "relation-get", "-r", "store:7", "--app", "database", "web").Stdout))
+	assert.Equal(t, "True\n", string(s.types(turn, "is-leader").Stdout))
 }

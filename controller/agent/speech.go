@@ -79,6 +79,8 @@ type Speech struct {
 	// writes (SAFETY.md V4).
 	unseen []unseen
 	lease  lease
+	// stale is set from the loss of the connection until the next snapshot.
+	stale bool
 	// interested is set by the first call of Leader: only then is the unit a candidate.
 	interested bool
 	// commits are those that may still be stored.
@@ -99,6 +101,17 @@ type unseen struct {
 type lease struct {
 	term  int64
 	until time.Time
+	// unheard is set if the term began while the snapshot was stale, until the next one: the leader before may have
+	// written meanwhile, or the store was restored (SAFETY.md V4).
+	unheard bool
+}
+
+// left returns for how long the unit leads and knows what leaders before it have written.
+func (l lease) left() time.Duration {
+	if l.unheard {
+		return 0
+	}
+	return time.Until(l.until)
 }
 
 // NewSpeech returns the conversation of a unit before its first snapshot.
@@ -111,11 +124,18 @@ func (s *Speech) notify(f func()) {
 	s.changed = f
 }
 
+// lost notes that updates may be missing.
+func (s *Speech) lost() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stale = true
+}
+
 // hear stores an update, and forgets the writes that it shows. A store that went back may lack them, and the term.
 func (s *Speech) hear(update conversation.Update) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.heard = &update
+	s.heard, s.stale, s.lease.unheard = &update, false, false
 	if update.Reset {
 		s.unseen, s.lease = nil, lease{}
 	}
@@ -149,7 +169,7 @@ func (s *Speech) Snapshot() (conversation.Snapshot, error) {
 	for _, u := range s.unseen {
 		snapshot = snapshot.With(u.changes)
 	}
-	snapshot.Leader, snapshot.Term = time.Until(s.lease.until) > 0, s.lease.term
+	snapshot.Leader, snapshot.Term = s.lease.left() > 0, s.lease.term
 	return snapshot, nil
 }
 
@@ -234,7 +254,7 @@ func (s *Speech) leave(ctx context.Context, l leaving) error {
 // makes the unit a candidate.
 func (s *Speech) Leader(ctx context.Context) (bool, error) {
 	s.mu.Lock()
-	sure := time.Until(s.lease.until) >= leadership.Sure
+	sure := s.lease.left() >= leadership.Sure
 	s.interested = true
 	s.mu.Unlock()
 	if sure {
@@ -245,7 +265,7 @@ func (s *Speech) Leader(ctx context.Context) (bool, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return time.Until(s.lease.until) >= leadership.Sure, nil
+	return s.lease.left() >= leadership.Sure, nil
 }
 
 // lead requests or renews leadership, or resigns. The lease counts from before the request. A unit that
@@ -267,8 +287,9 @@ func (s *Speech) lead(ctx context.Context, resign bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if before := s.lease; response.GetLeads() {
-		s.lease = lease{response.GetTerm(), asked.Add(time.Duration(response.GetLeftMs()) * time.Millisecond)}
+		s.lease.term, s.lease.until = response.GetTerm(), asked.Add(time.Duration(response.GetLeftMs())*time.Millisecond)
 		if before.term != s.lease.term {
+			s.lease.unheard = s.stale
 			s.changed()
 			glog.Infof("this unit leads its application in term %d", s.lease.term)
 		}

@@ -46,6 +46,13 @@ func TestBlocked(t *testing.T) {
 	err := bundle.Plan{Conflicts: []bundle.Conflict{web}}.Blocked()
 	require.EqualError(t, err, "cannot carry out the plan: 1 conflict: "+web.ID.String()+
 		" already exists and is not managed by Orcon: delete it, rename it in the bundle, or make it part of this deployment (--conflicts AdoptUnowned)")
+	for _, costly := range []string{"CustomResourceDefinition relations.orcon.tengu.io", "Namespace shop", "PersistentVolumeClaim data"} {
+		one := bundle.Conflict{ID: id(costly), Cure: bundle.AdoptUnowned}
+		assert.Equal(t, one.ID.String()+" already exists and is not managed by Orcon: make it part of this deployment (--conflicts "+
+			"AdoptUnowned), or rename it in the bundle; deleting it deletes data", one.Words("--conflicts "))
+		one.Cure = ""
+		assert.Contains(t, one.String(), "cannot be changed in place: rename it in the bundle, or delete it with its data")
+	}
 	err = bundle.Plan{Conflicts: []bundle.Conflict{web, web}}.Confirmed(bundle.Approval{})
 	require.ErrorContains(t, err, "2 conflicts, the first: ")
 }

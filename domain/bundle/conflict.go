@@ -45,12 +45,24 @@ func (c Conflict) Words(setting string) string {
 	case len(c.Fields) > 0:
 		return fmt.Sprintf("%s has fields that others manage: %s: leave them out of the bundle, or take them over (%s%s)", c.ID,
 			strings.Join(c.Fields, ", "), setting, c.Cure)
+	case slices.Contains(costly, c.ID.kind()):
+		return c.careful(setting)
 	case c.Cure == "":
 		return fmt.Sprintf("%s already exists, %s and cannot be changed in place: delete it, or rename it in the bundle", c.ID,
 			managedBy(c.Holder))
 	}
 	return fmt.Sprintf("%s already exists and %s: delete it, rename it in the bundle, or make it part of this deployment (%s%s)", c.ID,
 		managedBy(c.Holder), setting, c.Cure)
+}
+
+// careful describes a conflict about an object whose deletion takes data with it.
+func (c Conflict) careful(setting string) string {
+	if c.Cure == "" {
+		return fmt.Sprintf("%s already exists, %s and cannot be changed in place: rename it in the bundle, or delete it with its data", c.ID,
+			managedBy(c.Holder))
+	}
+	return fmt.Sprintf("%s already exists and %s: make it part of this deployment (%s%s), or rename it in the bundle; deleting it deletes data",
+		c.ID, managedBy(c.Holder), setting, c.Cure)
 }
 
 // contest notes that others manage fields of an object otherwise.
