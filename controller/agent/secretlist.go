@@ -7,6 +7,7 @@ import (
 	"time"
 
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/agent"
+	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/tool"

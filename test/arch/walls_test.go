@@ -90,7 +90,7 @@ var mayImport = map[string]string{
 	// answer (INJECTION.md I9).
 	"webhook/*": "domain webhook/internal controller/api " + kubeTypes + " sigs.k8s.io/controller-runtime/pkg/webhook " + watched,
 
-	"controller/*":      "domain controller/api controller/adapter " + kubeClient + " " + wire + " " + watched,
+	"controller/*":        "domain controller/api controller/adapter " + kubeClient + " " + wire + " " + watched,
 	"controller/relation": "domain controller/api/v1alpha1 controller/adapter/kube/object " + kubeClient + " " + watched,
 	"controller/schema":   "controller/api/v1alpha1 " + kubeClient,
 	"controller/secret":   "domain/secret github.com/golang/glog",

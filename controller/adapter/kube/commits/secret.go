@@ -22,7 +22,7 @@ func (e *executor) prepare(ctx context.Context, commit transaction.Commit, draft
 	unit := secret.Unit{Application: commit.Application, Number: strconv.Itoa(commit.Unit), Leads: leads}
 	err := e.rehearse(ctx, unit, drafts)
 	if conversation.RefusalOf(err) == conversation.Gone { // unless the unit's last transaction is about to make it
-		if _, err := e.Commits.deliver(ctx, e.namespace, e.outbox); err != nil {
+		if err := e.deliverOwn(ctx, e.namespace, e.owner, e.unit); err != nil {
 			return nil, err
 		}
 		e.stored = transaction.Stored{}
