@@ -227,7 +227,7 @@ func (p *parser) checkTogether(annotations map[string]string) {
 	consumed := names(slices.DeleteFunc(slices.Clone(d.Endpoints), func(e Endpoint) bool { return e.Role != Requirer }))
 	for _, endpoint := range sortedKeys(d.Env) {
 		cure, near := "add it there, or remove it here", spelling.Nearest(endpoint, consumed)
-		if whole := spelling.Keys(near, d.Env[endpoint]...); near != "" && whole != "" {
+		if whole := spelling.Keys(near, d.Env[endpoint]...); whole != "" {
 			cure = "did you mean " + whole + "?"
 		}
 		if near != endpoint {

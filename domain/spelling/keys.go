@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Keys returns an entry that lists the keys of a name, name=KEY,KEY; "" if it is too long for a cure.
+// Keys returns an entry that lists the keys of a name, name=KEY,KEY; "" without a name, or if it is too long for a cure.
 func Keys(name string, keys ...string) string {
-	if text := name + "=" + strings.Join(keys, ","); len(text) <= longest {
+	if text := name + "=" + strings.Join(keys, ","); name != "" && len(text) <= longest {
 		return text
 	}
 	return ""
