@@ -149,7 +149,7 @@ func (b *Budgets) bounded(identities Identities) connect.UnaryInterceptorFunc {
 	}
 }
 
-// paid carries out a request at the cost of what it writes.
+// paid carries out a request, and charges its writes.
 func (b *Budgets) paid(
 	ctx context.Context, identities Identities, bytes *meter.Bytes, next connect.UnaryFunc, req connect.AnyRequest,
 ) (connect.AnyResponse, error) {

@@ -24,7 +24,7 @@ func (s *Server) HTTP(address string, config *tls.Config) *http.Server {
 	mux := http.NewServeMux()
 	path, handler := relationsv1alpha1connect.NewRelationsServiceHandler(s, connect.WithConditionalHandlerOptions(limits),
 		connect.WithInterceptors(s.Budgets.bounded(s.Identities)))
-	mux.Handle(path, s.prover().proving(s.Budgets.holding(s.Identities, s.rooms.entering(handler))))
+	mux.Handle(path, prover{s.Identities, s.Budgets}.proving(s.Budgets.holding(s.Identities, s.rooms.entering(handler))))
 	mux.Handle(relationsv1alpha1connect.RelationsServiceConverseProcedure, timely(handler)) // proven by hello
 	return listener.New(address, mux, config)
 }
@@ -51,8 +51,6 @@ type prover struct {
 
 	budgets *Budgets
 }
-
-func (s *Server) prover() prover { return prover{s.Identities, s.Budgets} }
 
 // proving passes on requests whose bearer token names a pod, before it reads their bodies.
 func (p prover) proving(next http.Handler) http.Handler {

@@ -191,7 +191,7 @@ func (c *conversation) renew(ctx context.Context, renew *v1alpha1.Renew, expires
 	if err := c.server.Budgets.pace(ctx, c.identity, relationsv1alpha1connect.RelationsServiceConverseProcedure); err != nil {
 		return err
 	}
-	id, err := c.server.prover().review(ctx, renew.GetToken(), true)
+	id, err := prover{c.server.Identities, c.server.Budgets}.review(ctx, renew.GetToken(), true)
 	switch {
 	case err != nil:
 		return err
@@ -248,9 +248,12 @@ func (c *conversation) say(ctx context.Context, stream sender) error {
 		return nil
 	}
 	snapshot := c.snapshot(t)
-	if err := c.send(ctx, stream, snapshot, t.bags); err != nil {
+	if err := c.pieces.sendIn(ctx, &c.server.rooms, c.identity, stream, snapshot, t.bags); err != nil {
 		c.reportOutdated(ctx, err)
 		return err
+	}
+	if c.said.content == nil { // the first is at the cost of its pod, which opened the stream; others are of those that write
+		c.server.Budgets.charge(c.identity, relationsv1alpha1connect.RelationsServiceConverseProcedure, c.pieces.sent)
 	}
 	c.said = next
 	snapshots.Inc()
@@ -266,24 +269,6 @@ func (c *conversation) reportOutdated(ctx context.Context, why error) {
 	if err := c.server.Statuses.ReportOutdated(ctx, c.speaker(0)); err != nil {
 		glog.Warningf("cannot report that the agent of pod %s/%s is outdated: %v", c.identity.Namespace, c.identity.Pod, err)
 	}
-}
-
-// send sends a snapshot once there is room for it. The first of a stream is at the cost of its pod, as the streams are
-// that it opens; what follows is at the cost of those that write.
-func (c *conversation) send(ctx context.Context, stream sender, snapshot *v1alpha1.Snapshot, bags domain.Bags) error {
-	bytes := c.pieces.largest(snapshot, bags)
-	if bytes > smallMessage {
-		leave, err := c.server.rooms.enter(ctx, c.identity, false, int64(bytes))
-		if err != nil {
-			return err
-		}
-		defer leave()
-	}
-	err := c.pieces.send(stream, snapshot, bags)
-	if c.said.content == nil {
-		c.server.Budgets.charge(c.identity, relationsv1alpha1connect.RelationsServiceConverseProcedure, c.pieces.sent+bytes)
-	}
-	return err
 }
 
 // errStale reports that there is no view to send.

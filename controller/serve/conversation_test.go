@@ -23,7 +23,7 @@ func converse(ctx context.Context, r *replica, a *agent, token string, revisions
 	go func() {
 		c := conversation{server: r.server, bell: newBell()}
 		defer c.leave()
-		id, err := r.server.prover().review(ctx, token, false)
+		id, err := prover{r, nil}.review(ctx, token, false)
 		if err == nil {
 			err = c.join(ctx, id)
 		}

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -11,6 +12,7 @@ import (
 	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/identity"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/piece"
 )
 
@@ -28,7 +30,7 @@ var errOutdated = errors.New("replace the pod, so that it gets a newer agent")
 type pieces struct {
 	// accepted is set if the agent accepts pieces; else it gets one message.
 	accepted bool
-	// sent is how many bytes of databags were sent in pieces.
+	// sent is how many bytes of snapshots and databags were sent.
 	sent   int
 	sender piece.Sender
 }
@@ -39,6 +41,22 @@ func (p *pieces) largest(snapshot *v1alpha1.Snapshot, bags domain.Bags) int {
 		snapshot = filled(snapshot, bags)
 	}
 	return proto.Size(snapshot)
+}
+
+// sendIn sends a snapshot as send does, a large message once there is room for it.
+func (p *pieces) sendIn(
+	ctx context.Context, r *rooms, id identity.Identity, stream sender, snapshot *v1alpha1.Snapshot, bags domain.Bags,
+) error {
+	bytes := p.largest(snapshot, bags)
+	p.sent += bytes
+	if bytes > smallMessage {
+		leave, err := r.enter(ctx, id, false, int64(bytes))
+		if err != nil {
+			return err
+		}
+		defer leave()
+	}
+	return p.send(stream, snapshot, bags)
 }
 
 // send sends a snapshot, which has the versions of databags, after the contents that the agent lacks.

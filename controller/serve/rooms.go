@@ -35,7 +35,7 @@ type rooms struct {
 	each map[lot]*room
 }
 
-// lot is what a room is for: secrets or snapshots of a namespace, or of one of its pods.
+// lot names a room: for secrets or snapshots of a namespace, or of one of its pods.
 type lot struct {
 	namespace, pod string
 	secrets        bool

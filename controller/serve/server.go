@@ -160,7 +160,7 @@ func (s *Server) Converse(ctx context.Context, stream *connect.BidiStream[v1alph
 	if err != nil {
 		return err
 	}
-	id, done, err := s.prover().prove(ctx, hello.GetToken(), stream.Spec().Procedure)
+	id, done, err := prover{s.Identities, s.Budgets}.prove(ctx, hello.GetToken(), stream.Spec().Procedure)
 	if err != nil {
 		return err
 	}

@@ -124,6 +124,7 @@ var mayImport = map[string]string{
 	"controller/keeper/exchange":     "",
 	"controller/keeper/redaction":    "domain/job/redact github.com/golang/glog",
 	"controller/keeper/shim":         "controller/keeper/exchange controller/keeper/redaction domain/job/contract domain/job/tooltype github.com/golang/glog golang.org/x/sys/unix",
+	"controller/serve":               "domain controller/api controller/adapter golang.org/x/sync/semaphore " + kubeClient + " " + wire + " " + watched,
 	"controller/supply":              "domain/bundle domain/queue controller/adapter/sandbox controller/content github.com/golang/glog k8s.io/apimachinery/pkg/types",
 	"controller/api/v1alpha1":        "k8s.io/apimachinery",
 	"controller/api/bundle/v1alpha1": "k8s.io/apimachinery",

@@ -1,6 +1,7 @@
 package meter_test
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -49,4 +50,21 @@ func TestCount(t *testing.T) {
 	ctx, _ = meter.Count(other)
 	send(http.MethodPut, "/")
 	assert.EqualValues(t, 20, bytes.Written(), "the writes of others")
+}
+
+// broken is a transport that reaches nothing.
+type broken struct{}
+
+func (broken) RoundTrip(*http.Request) (*http.Response, error) {
+	return nil, errors.New("out of reach")
+}
+
+// What is not sent is not counted, but the error is returned.
+func TestNothingIsSent(t *testing.T) {
+	ctx, bytes := meter.Count(t.Context())
+	request, err := http.NewRequestWithContext(ctx, http.MethodPut, "http://cluster", strings.NewReader("0123456789"))
+	require.NoError(t, err)
+	_, err = meter.Wrap(broken{}).RoundTrip(request) //nolint:bodyclose // there is none
+	require.ErrorContains(t, err, "out of reach")
+	assert.Zero(t, bytes.Written()+bytes.Read())
 }
