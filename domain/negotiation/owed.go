@@ -55,7 +55,7 @@ func endsOwed(s standings, name string) []condition.Condition {
 
 // blocker returns why an end that is owed is not handled, and what helps; "" while units may still handle it.
 func blocker(s relation.Side, units []application.Unit) string {
-	why := ""
+	var why string
 	fails := func(u application.Unit) bool {
 		is := conversation.Unit{Application: s.Here().Application, Number: u.Number}
 		return u.Failing.Fails() && u.Failing.Relation == s.Relation && slices.Contains(s.Teardown.Owed, is)

@@ -1,6 +1,7 @@
 package negotiation
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -194,11 +195,7 @@ func (s standings) named() map[string]bool {
 	for _, one := range s.sides {
 		names[one.Here().Application] = true
 	}
-	for _, one := range s.unreadable.sides {
-		if one.Namespace == s.Namespace {
-			names[one.Side.Here().Application] = true
-		}
-	}
+	maps.Copy(names, s.unreadable.sides.applications(s.Namespace))
 	for _, r := range s.Consumers {
 		if r.Opened() { // otherwise any namespace could have records made here
 			names[r.Provider.Application] = true

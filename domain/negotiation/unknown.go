@@ -54,6 +54,17 @@ func (s unknownSides) keep(namespace string, b relation.Databag) bool {
 	return false
 }
 
+// applications returns those of a namespace that have sides.
+func (s unknownSides) applications(namespace string) map[string]bool {
+	names := map[string]bool{}
+	for _, one := range s {
+		if one.Namespace == namespace {
+			names[one.Side.Here().Application] = true
+		}
+	}
+	return names
+}
+
 // undecided lists the sides of providers as if their relations had not ended, which requirers wait for.
 func (s unknownSides) undecided() []relation.Side {
 	var all []relation.Side

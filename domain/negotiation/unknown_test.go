@@ -98,8 +98,8 @@ func TestUnreadableSideIsShown(t *testing.T) {
 			shown := w.relations[r.Name]
 			assert.Equal(t, relation.ReasonUnreadable, ready(shown.Relation).Reason)
 			assert.Contains(t, ready(shown.Relation).Message, "cannot read "+side)
-			shown.Relation.State.Conditions = r.State.Conditions
-			assert.Equal(t, r.State, shown.Relation.State, "nothing else of it is changed")
+			shown.State.Conditions = r.State.Conditions
+			assert.Equal(t, r.State, shown.State, "nothing else of it is changed")
 			w.settle(t)
 			assert.Equal(t, r.State, w.only(t).State)
 

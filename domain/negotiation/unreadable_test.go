@@ -77,9 +77,9 @@ func about(decision relation.Decision) (name string, applications []string) {
 	case relation.Remember:
 		return "Remember " + d.Name, []string{d.Name}
 	case relation.Keep:
-		return "Keep " + d.Side.Name(), ends(d.Key)
+		return "Keep " + d.Name(), ends(d.Key)
 	case relation.Drop:
-		return "Drop " + d.Side.Name(), ends(d.Key)
+		return "Drop " + d.Name(), ends(d.Key)
 	case relation.Relate:
 		return "Relate " + d.Name(), ends(d.Key)
 	case relation.Count:
