@@ -58,7 +58,7 @@ func programs() []part {
 
 // keepsakes lists the parts that stay when Orcon leaves and keeps everything, in the order in which they go otherwise.
 func keepsakes() []part {
-	const admission = "admissionregistration.k8s.io"
+	const admission, rbac = "admissionregistration.k8s.io", "rbac.authorization.k8s.io"
 	ours := func(o *metav1.PartialObjectMetadata) bool { return o.Labels[partOf] == orcon }
 	return []part{
 		{"apiextensions.k8s.io", "v1", "CustomResourceDefinition", func(o *metav1.PartialObjectMetadata) bool {
@@ -72,7 +72,8 @@ func keepsakes() []part {
 		{"policy", "v1", "PodDisruptionBudget", ours},
 		{"networking.k8s.io", "v1", "NetworkPolicy", ours},
 		{"scheduling.k8s.io", "v1", "PriorityClass", ours},
-		{"rbac.authorization.k8s.io", "v1", "ClusterRole", ours},
+		{rbac, "v1", "ClusterRoleBinding", ours},
+		{rbac, "v1", "ClusterRole", ours},
 		{admission, "v1", "ValidatingAdmissionPolicyBinding", ours},
 		{admission, "v1", "ValidatingAdmissionPolicy", ours},
 		{"", "v1", "Namespace", ours},

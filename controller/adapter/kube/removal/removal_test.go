@@ -29,6 +29,7 @@ func installed() []client.Object {
 	return []client.Object{
 		labelled(&rbacv1.ClusterRole{}, "", "relations-controller", "relations-controller"),
 		labelled(&rbacv1.ClusterRole{}, "", "orcon-view", ""),
+		labelled(&rbacv1.ClusterRoleBinding{}, "", "orcon-job-types", ""),
 		labelled(&rbacv1.ClusterRoleBinding{}, "", "relations-controller", "relations-controller"),
 		labelled(&corev1.ServiceAccount{}, "orcon-system", "relations-controller", "relations-controller"),
 		controller("relations-controller", 2),
@@ -77,6 +78,9 @@ func TestTakeRest(t *testing.T) {
 	left, err := Parts{w.Cluster}.Rest(t.Context())
 	require.NoError(t, err)
 	assert.Empty(t, left)
+	var bindings rbacv1.ClusterRoleBindingList
+	require.NoError(t, w.client.List(t.Context(), &bindings))
+	assert.Empty(t, bindings.Items)
 	for _, o := range []client.Object{
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "mine"}},
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "mine"}},
