@@ -214,8 +214,9 @@ func settled(others []condition.Condition, unanswered *relation.Obstacle) []cond
 	var types []string
 	for _, c := range others {
 		types = append(types, string(c.Type))
-		switch c.Type {
-		case condition.HandlerFailed, condition.NotInjected, condition.AgentFailed, condition.AgentOutdated:
+		if slices.Contains([]condition.Type{
+			condition.HandlerFailed, condition.NotInjected, condition.AgentFailed, condition.AgentOutdated,
+		}, c.Type) {
 			return condition.Waiting(string(c.Type), fmt.Sprintf("every required relation is complete, but see condition %s", c.Type))
 		}
 	}
