@@ -96,7 +96,7 @@ var mayImport = map[string]string{
 	"controller/secret":   "domain/secret github.com/golang/glog",
 	// The adapters among them count the bytes of a call and prove a connection, and hold no object.
 	"controller/serve": "domain controller/adapter/kube/meter controller/adapter/listener controller/api/convert/agent " +
-		"controller/api/relations sigs.k8s.io/controller-runtime/pkg/metrics " + wire + " " + watched,
+		"controller/api/relations golang.org/x/sync/semaphore sigs.k8s.io/controller-runtime/pkg/metrics " + wire + " " + watched,
 	"controller/agent":  "domain controller/api/convert/agent controller/api/relations controller/adapter google.golang.org/protobuf github.com/golang/glog golang.org/x/sys/unix",
 	"controller/bundle": "domain/bundle",
 	// The one room that joins what brings content to what carries it out.
@@ -124,7 +124,6 @@ var mayImport = map[string]string{
 	"controller/keeper/exchange":     "",
 	"controller/keeper/redaction":    "domain/job/redact github.com/golang/glog",
 	"controller/keeper/shim":         "controller/keeper/exchange controller/keeper/redaction domain/job/contract domain/job/tooltype github.com/golang/glog golang.org/x/sys/unix",
-	"controller/serve":               "domain controller/api controller/adapter golang.org/x/sync/semaphore " + kubeClient + " " + wire + " " + watched,
 	"controller/supply":              "domain/bundle domain/queue controller/adapter/sandbox controller/content github.com/golang/glog k8s.io/apimachinery/pkg/types",
 	"controller/api/v1alpha1":        "k8s.io/apimachinery",
 	"controller/api/bundle/v1alpha1": "k8s.io/apimachinery",
