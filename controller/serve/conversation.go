@@ -16,6 +16,7 @@ import (
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/identity"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
 )
 
 // conversation is one stream: whose it is, and what was said last.
@@ -249,7 +250,7 @@ func (c *conversation) say(ctx context.Context, stream sender) error {
 	}
 	snapshot := c.snapshot(t)
 	if err := c.pieces.sendIn(ctx, &c.server.rooms, c.identity, stream, snapshot, t.bags); err != nil {
-		c.reportOutdated(ctx, err)
+		reportOutdated(ctx, c.server.Statuses, c.speaker(0), err)
 		return err
 	}
 	if c.said.content == nil { // the first is at the cost of its pod, which opened the stream; others are of those that write
@@ -261,13 +262,13 @@ func (c *conversation) say(ctx context.Context, stream sender) error {
 	return nil
 }
 
-// reportOutdated reports for the agent that it is too old for the snapshot, if that is why it was not sent.
-func (c *conversation) reportOutdated(ctx context.Context, why error) {
+// reportOutdated reports for an agent that it is too old for a snapshot, if that is why it was not sent.
+func reportOutdated(ctx context.Context, to Statuses, by status.Reporter, why error) {
 	if !errors.Is(why, errOutdated) {
 		return
 	}
-	if err := c.server.Statuses.ReportOutdated(ctx, c.speaker(0)); err != nil {
-		glog.Warningf("cannot report that the agent of pod %s/%s is outdated: %v", c.identity.Namespace, c.identity.Pod, err)
+	if err := to.ReportOutdated(ctx, by); err != nil {
+		glog.Warningf("cannot report that the agent of pod %s in namespace %s is outdated: %v", by.PodUID, by.Namespace, err)
 	}
 }
 

@@ -1,5 +1,7 @@
 package condition
 
+import "slices"
+
 // Meaning explains one reason of a condition, for the reference of conditions.
 type Meaning struct {
 	Type   Type
@@ -68,7 +70,7 @@ func Sentences() []Sentence {
 // Reconciling and Stalled too.
 func Meanings() []Meaning {
 	all := append(working(), waiting()...)
-	return append(all, special()...)
+	return slices.Concat(all, special(), refusals())
 }
 
 // working are the reasons of Ready while it is true.
@@ -161,6 +163,22 @@ func special() []Meaning {
 		{LeftOut, "SelectsSeveral", "the Service selects several applications", "narrow its selector"},
 		{LeftOut, "SelectsNothing", "the Service selects no pod or workload yet", "correct its selector, or create the workload"},
 		{GateCycle, "GateCycle", "applications wait for each other", "set tengu.io/gate: none on one of them"},
+		{HandlerFailed, "HandlerFailed", "a unit's handler fails, and is retried", "see the logs that the message names"},
+		{EndsOwed, "EndsOwed", "the end of a relation is not handled yet", "start a unit with handlers, or see why its handler fails"},
+		{EndsOwed, "Unreadable", "a RelationSide cannot be read, so that it is unknown whether it owes an end",
+			"correct or delete the object in the message"},
+		{EndsHeld, "EndsHeld", "too many relations have ended at once", "orcon ends -n NAMESPACE; then orcon ends keep --all, or confirm --all"},
+		{WritesLimited, "WritesLimited", "a budget of writes is used up", "write less, or less often: see the limits"},
+		{CommitRefused, "CommitRefused", "what a unit has committed is refused by the API server, or was dropped",
+			"refused: correct the policy or quota in the message; dropped: write the data again"},
+		{SchemaViolated, "DoesNotFit", "fields of a databag do not fit the interface", "correct the fields in the message"},
+		{Incompatible, "BreaksOlderVersion", "a field was removed, required or narrowed", "publish a version that keeps it"},
+	}
+}
+
+// refusals are the reasons of conditions that name what is left out.
+func refusals() []Meaning {
+	return []Meaning{
 		{EnvRefused, "NotVariables", "names or values are not fit for the environment", "read the file"},
 		{FilesRefused, "NotFiles", "keys are not fit for file names", "rename the key"},
 		{GrantRefused, "MayNotRead", "Orcon may not read Secrets of the namespace", "create the RoleBinding in the message"},
@@ -174,16 +192,6 @@ func special() []Meaning {
 		{StaleRefused, "TooLarge", "the ConfigMap of the copy, which other copies share, has no room for the data",
 			"provide less data, here or in another application that has a key in the ConfigMap"},
 		{StaleRefused, "NotWritable", "the API server refuses the copy, or its ConfigMap is not Orcon's", "do what the message shows"},
-		{HandlerFailed, "HandlerFailed", "a unit's handler fails, and is retried", "see the logs that the message names"},
-		{EndsOwed, "EndsOwed", "the end of a relation is not handled yet", "start a unit with handlers, or see why its handler fails"},
-		{EndsOwed, "Unreadable", "a RelationSide cannot be read, so that it is unknown whether it owes an end",
-			"correct or delete the object in the message"},
-		{EndsHeld, "EndsHeld", "too many relations have ended at once", "orcon ends -n NAMESPACE; then orcon ends keep --all, or confirm --all"},
-		{WritesLimited, "WritesLimited", "a budget of writes is used up", "write less, or less often: see the limits"},
-		{CommitRefused, "CommitRefused", "what a unit has committed is refused by the API server, or was dropped",
-			"refused: correct the policy or quota in the message; dropped: write the data again"},
-		{SchemaViolated, "DoesNotFit", "fields of a databag do not fit the interface", "correct the fields in the message"},
-		{Incompatible, "BreaksOlderVersion", "a field was removed, required or narrowed", "publish a version that keeps it"},
 	}
 }
 

@@ -68,7 +68,7 @@ func (e endings) overAt(r relation.Relation) time.Time {
 // with it.
 func (e endings) notes(r relation.Relation, end relation.End) bool {
 	side, there := e.sides.of(r, end)
-	_, unknown := e.unreadable.sides.of(r, end)
+	_, unknown := e.unreadable.pairs.of(r, end)
 	if end.Namespace == e.Namespace {
 		return (unknown || there && side.Teardown == nil) && !e.Ending
 	}

@@ -44,7 +44,7 @@ func index(s relation.Snapshot) *facts {
 	s = inOrder(unreadable.listed(s))
 	known := sides{}
 	known.add(s.Sides)
-	s.Consumers = slices.DeleteFunc(s.Consumers, func(r relation.Relation) bool { return known.outlived(r, s.UID, unreadable.sides) })
+	s.Consumers = slices.DeleteFunc(s.Consumers, func(r relation.Relation) bool { return known.outlived(r, s.UID, unreadable.pairs) })
 	f := &facts{
 		Snapshot: s, unreadable: unreadable, directory: newDirectory(s.Namespace, s.Orphans), sides: known,
 		records: map[relation.End]relation.Record{}, stored: map[relation.End]relation.Databag{}, said: map[speaker]map[string]string{}, saidByUnits: map[speaker][]relation.Databag{},

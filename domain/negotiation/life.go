@@ -104,7 +104,7 @@ func (l *living) freeze(i int, r relation.Relation) {
 func (l *living) identified(r relation.Relation) relation.Relation {
 	_, held := l.unreadable.numbering()
 	_, owed := l.sides.owing(r.Key)
-	_, unknown := l.unreadable.sides.pair(r.Key)
+	_, unknown := l.unreadable.pairs.pair(r.Key)
 	if r.State.ID > 0 || held || owed || unknown {
 		return r
 	}
@@ -163,31 +163,31 @@ func tooManyEnd(now time.Time, all relations) bool {
 }
 
 // held returns why the relation at a place is held, and what comes of it.
-func (l *lives) held(f *facts, i int, r relation.Relation) []condition.Condition {
+func (l *lives) held(d directory, s relation.Snapshot, i int, r relation.Relation) []condition.Condition {
 	if !r.Held() || r.State.EndReason != "" {
 		return nil
 	}
 	until := relation.HeldUntil(r.State).UTC().Format(time.RFC3339)
-	why, again := f.whyUndeclared(r)
+	why, again := whyUndeclared(d, s, r)
 	reason, message := relation.ReasonDeclarationGone, fmt.Sprintf("%s: %s, or %s: kubectl -n %s delete relation %s",
-		why, again, l.comesOf(r, until), f.Namespace, r.Name)
+		why, again, l.comesOf(r, until), s.Namespace, r.Name)
 	switch {
 	case r.State.HeldReason == relation.ReasonLimit:
 		reason = relation.ReasonLimit
 		message = "the relation is declared again, but " + l.full[i]
-	case l.manyEnd && !f.Now.Before(relation.HeldUntil(r.State)):
+	case l.manyEnd && !s.Now.Before(relation.HeldUntil(r.State)):
 		reason = relation.ReasonConfirm
 		message = fmt.Sprintf("%s and its time is over, but too many relations of this namespace would end at once: %s, or end it: "+
-			"kubectl -n %s delete relation %s", why, again, f.Namespace, r.Name)
+			"kubectl -n %s delete relation %s", why, again, s.Namespace, r.Name)
 	}
 	return []condition.Condition{condition.New(condition.Held, true, reason, message)}
 }
 
 // whyUndeclared returns why nothing declares a relation any more, and what declares it again.
-func (f *facts) whyUndeclared(r relation.Relation) (why, cure string) {
+func whyUndeclared(d directory, s relation.Snapshot, r relation.Relation) (why, cure string) {
 	for _, e := range r.Ends() {
-		pod := f.Ended[e.Application]
-		if e.Namespace == f.Namespace && pod != "" && !f.apps[e.Application].TakesPart() {
+		pod := s.Ended[e.Application]
+		if e.Namespace == s.Namespace && pod != "" && !d.apps[e.Application].TakesPart() {
 			return fmt.Sprintf("pod %s has ended, and nothing else declares the relation", pod), "delete it and create it again"
 		}
 	}

@@ -120,7 +120,7 @@ func unreadableFor(u unreadable, k relation.Key) string {
 	if holder, held := u.numbering(); held {
 		return u.unnumbered(holder)
 	}
-	if one, unknown := u.sides.pair(k); unknown {
+	if one, unknown := u.pairs.pair(k); unknown {
 		return u.text(one)
 	}
 	return ""

@@ -182,7 +182,7 @@ func (m mass) count(provided []relation.Side, ends []relation.RecentEnd) tallies
 // those are held: a relation whose end may be taken back has ended for neither.
 func (m mass) follow(all []relation.Side) []relation.Side {
 	providers := map[string]relation.Side{}
-	for _, s := range m.unreadable.sides.undecided() {
+	for _, s := range m.unreadable.pairs.undecided() {
 		providers[s.Relation] = s
 	}
 	for _, at := range m.Abroad {

@@ -16,7 +16,7 @@ type offers struct{ *facts }
 
 // replaced reports whether the namespace of a relation's provider was made again.
 func (o offers) replaced(r relation.Relation) bool {
-	return o.sides.outlived(r, o.uids[r.Provider.Namespace], o.unreadable.sides)
+	return o.sides.outlived(r, o.uids[r.Provider.Namespace], o.unreadable.pairs)
 }
 
 // uid returns the UID of a namespace; empty for one that is not seen.

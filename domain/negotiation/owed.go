@@ -23,7 +23,7 @@ func unhandledEnds(now time.Time, all []relation.Side) map[string][]relation.Sid
 }
 
 // endsOwed names the ends that an application has owed to its handlers for a while, the oldest first, each with what it
-// waits for, and the sides of which that is unknown.
+// waits for, and the sides that cannot be read.
 func endsOwed(s standings, name string) []condition.Condition {
 	var texts []string
 	for _, side := range s.owed[name] {
@@ -36,7 +36,7 @@ func endsOwed(s standings, name string) []condition.Condition {
 	}
 	for _, one := range s.unreadable.all {
 		here := one.Side.Here()
-		if _, unknown := s.unreadable.sides[pairSide{one.Side.Key, one.Side.Role}]; !unknown || here != s.here(name, here.Endpoint) {
+		if _, unknown := s.unreadable.pairs[pairSide{one.Side.Key, one.Side.Role}]; !unknown || here != s.here(name, here.Endpoint) {
 			continue
 		}
 		if text == "" {

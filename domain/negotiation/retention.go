@@ -195,7 +195,7 @@ func (s standings) named() map[string]bool {
 	for _, one := range s.sides {
 		names[one.Here().Application] = true
 	}
-	maps.Copy(names, s.unreadable.sides.applications(s.Namespace))
+	maps.Copy(names, s.unreadable.pairs.applications(s.Namespace))
 	for _, r := range s.Consumers {
 		if r.Opened() { // otherwise any namespace could have records made here
 			names[r.Provider.Application] = true

@@ -171,7 +171,7 @@ func (k *keeping) keep(r relation.Relation, e relation.End) {
 	is, there := k.sides.of(r, e)
 	if !there {
 		_, taken := k.sides[pairSide{r.Key, r.Role(e)}]
-		_, unknown := k.unreadable.sides.pair(r.Key)
+		_, unknown := k.unreadable.pairs.pair(r.Key)
 		_, unnumbered := k.unreadable.numbering()
 		if taken || unknown || !k.needed(r, e) || unnumbered && r.Requirer.Namespace != k.Namespace {
 			return

@@ -50,7 +50,7 @@ type judging struct {
 func (j judging) unjudged(r relation.Relation) (relation.State, bool) {
 	one, frozen := j.unreadable.under(r)
 	holder, held := j.unreadable.numbering()
-	if side, unknown := j.unreadable.sides.pair(r.Key); unknown && r.State.ID == 0 {
+	if side, unknown := j.unreadable.pairs.pair(r.Key); unknown && r.State.ID == 0 {
 		one, frozen = side, true
 	}
 	switch {
@@ -72,7 +72,7 @@ func (j judging) unjudged(r relation.Relation) (relation.State, bool) {
 // is complete, and its status, so that none contradicts another: Ready is true only while
 // the relation works, and its reason is Complete only where nothing else is to be known.
 func (j judging) state(i int, r relation.Relation, violated []condition.Condition) (relation.State, time.Time) {
-	cs, failing, held := j.standing(r), j.failingIn(r), j.lives.held(j.facts, i, r)
+	cs, failing, held := j.standing(r), j.failingIn(r), j.lives.held(j.directory, j.Snapshot, i, r)
 	r.State.Data = relation.DataMissing
 	if ready, _ := condition.Find(cs, condition.Ready); ready.True {
 		r.State.Data = relation.DataComplete

@@ -26,7 +26,7 @@ type unreadable struct {
 	relations map[string]relation.Unreadable
 	records   map[relation.End]relation.Unreadable
 	databags  map[relation.Home]relation.Unreadable
-	sides     unknownSides
+	pairs     unknownSides
 }
 
 // newUnreadable returns those of a snapshot, in order.
@@ -46,11 +46,11 @@ func newUnreadable(s relation.Snapshot) unreadable {
 		case relation.KindDatabag:
 			u.databags[relation.Home{Namespace: one.Namespace, Name: one.Name}] = one
 		case relation.KindSide:
-			u.sides[pairSide{one.Side.Key, one.Side.Role}] = one
+			u.pairs[pairSide{one.Side.Key, one.Side.Role}] = one
 		}
 	}
 	u.claim(s)
-	u.sides.exclude(s)
+	u.pairs.exclude(s)
 	return u
 }
 
@@ -126,7 +126,7 @@ func (u unreadable) under(r relation.Relation) (relation.Unreadable, bool) {
 		if one, is := u.records[relation.End{Namespace: e.Namespace, Application: e.Application}]; is {
 			return one, true
 		}
-		if one, is := u.sides.of(r, e); is {
+		if one, is := u.pairs.of(r, e); is {
 			return one, true
 		}
 		shared := relation.Databag{Application: e.Application, Endpoint: e.Endpoint}
@@ -176,7 +176,7 @@ func (u unreadable) remembers(application string) bool {
 // keeps reports whether a bag may be needed by what is unreadable.
 func (u unreadable) keeps(b relation.Databag) bool {
 	_, is := u.relations[b.Relation]
-	return is || u.record(relation.End{Namespace: u.namespace, Application: b.Application}) || u.sides.keep(u.namespace, b)
+	return is || u.record(relation.End{Namespace: u.namespace, Application: b.Application}) || u.pairs.keep(u.namespace, b)
 }
 
 // text returns why nothing is done to an unreadable object, and the cure. What is wrong in

@@ -16,27 +16,26 @@ func Deliver(s Secret, w Write, u Unit, now time.Time) (Secret, error) {
 	switch {
 	case w.Kind == Add:
 	case s.Ended():
-		after := s.clone()
-		return after, after.deliver(w, now)
+		return delivered(s.clone(), w, now)
 	case w.Kind == Remove && w.Revision > 0 && !slices.ContainsFunc(s.Revisions, has):
 		return s, nil
 	}
 	return Apply(s, w, u, now)
 }
 
-// deliver applies an admitted write to a secret that has no revision now.
-func (s *Secret) deliver(w Write, now time.Time) error {
+// delivered returns a secret that has no revision now after an admitted write.
+func delivered(s Secret, w Write, now time.Time) (after Secret, err error) {
 	switch w.Kind {
 	case Set:
 		if (w.Place == Place{}) {
 			w.Expires = time.Time{} // of the revision that has gone
 		}
-		return s.set(w, now)
+		err = s.set(w, now)
 	case Grant:
-		return s.grant(w.Access)
+		err = s.grant(w.Access)
 	case Revoke:
 		s.revoke(w.Access)
 	case Add, Remove:
 	}
-	return nil
+	return s, err
 }

@@ -114,7 +114,7 @@ func Sweep(s Snapshot) []Decision {
 		case s.forgotten(one):
 			decisions = append(decisions, End{one.ID})
 			continue
-		case one.weathered(s.Now):
+		case weathered(one, s.Now):
 			decisions = append(decisions, Drop{one.ID})
 			continue
 		}

@@ -5,9 +5,9 @@ import "time"
 // late is longer than any process takes to store a secret that it found missing: its writes have a deadline of seconds.
 const late = 10 * time.Minute
 
-// Removal returns a secret after its owner has removed it: a tombstone, so that a process that is late with the
+// Removed returns a secret after its owner has removed it: a tombstone, so that a process that is late with the
 // transaction that made the secret does not make it again (TRUST.md T10). One that is too old for that has ended.
-func (s Secret) Removal(now time.Time) Secret {
+func Removed(s Secret, now time.Time) Secret {
 	left := Secret{ID: s.ID, Made: s.Made, Owner: s.Owner, Latest: s.Latest}
 	if s.Made.IsZero() || now.Sub(s.Made) <= late {
 		left.Removed = now
@@ -16,7 +16,7 @@ func (s Secret) Removal(now time.Time) Secret {
 }
 
 // IsTombstone reports whether the secret was removed, and only its ID is kept.
-func (s Secret) IsTombstone() bool { return !s.Removed.IsZero() }
+func IsTombstone(s Secret) bool { return !s.Removed.IsZero() }
 
 // weathered reports whether no process can be late any more, so that a tombstone has done its work.
-func (s Secret) weathered(now time.Time) bool { return s.IsTombstone() && now.Sub(s.Removed) > late }
+func weathered(s Secret, now time.Time) bool { return IsTombstone(s) && now.Sub(s.Removed) > late }

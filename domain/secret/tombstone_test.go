@@ -10,7 +10,7 @@ import (
 )
 
 // The ID of a removed secret is kept as long as a process may be late with its creation (TRUST.md T10).
-func TestRemoval(t *testing.T) {
+func TestRemoved(t *testing.T) {
 	owner := secret.Owner{Application: "db", Unit: "1"}
 	revisions := []secret.Revision{{Number: 4, Place: at(1)}}
 	tests := map[string]struct {
@@ -34,10 +34,10 @@ func TestRemoval(t *testing.T) {
 			if tc.want {
 				want.Removed = tc.now
 			}
-			after := s.Removal(tc.now)
+			after := secret.Removed(s, tc.now)
 			assert.Equal(t, want, after, tc.why)
 			assert.True(t, after.Ended())
-			assert.Equal(t, tc.want, after.IsTombstone())
+			assert.Equal(t, tc.want, secret.IsTombstone(after))
 		})
 	}
 }

@@ -165,7 +165,7 @@ func (d delivery) next() (Request, error) {
 	return d.confirmed(each(bags), read), nil
 }
 
-// unread returns the reading of secrets and bags that are not known; nil if all are. That a secret is absent is known
+// unread returns the reading of secrets and bags that are not known; nil if all are. A secret is known to be absent
 // only if it was read after the outbox: the transaction that makes it may have been delivered before.
 func (d delivery) unread() Request {
 	var all []Request

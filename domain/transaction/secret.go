@@ -15,9 +15,9 @@ func (d delivery) secret(writes []secret.Write) (Request, error) {
 	switch {
 	case k.Transaction == d.ID:
 		return nil, nil
-	case first.Kind == secret.Add && k.IsTombstone() && d.delivered():
+	case first.Kind == secret.Add && secret.IsTombstone(k.Secret) && d.delivered():
 		return nil, nil // another process made it, and its owner has removed it since
-	case first.Kind == secret.Add && (k.There || k.IsTombstone()):
+	case first.Kind == secret.Add && (k.There || secret.IsTombstone(k.Secret)):
 		return nil, &conversation.Error{
 			Kind: conversation.Invalid, Message: "cannot make secret " + first.ID + ": that ID is taken", Cure: "make another",
 		}
@@ -40,7 +40,7 @@ func (d delivery) secret(writes []secret.Write) (Request, error) {
 		return nil, nil // the transaction removes what it adds
 	}
 	if after.Ended() {
-		after = k.Removal(d.now)
+		after = secret.Removed(k.Secret, d.now)
 	}
 	request := WriteSecret{
 		ID: first.ID, Secret: after, Term: k.Term, Transaction: d.ID, Unreachable: secret.Unreachable(k.Secret, writes, after),

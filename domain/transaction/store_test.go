@@ -9,6 +9,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/schema"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
 
 // now is when everything happens.
@@ -212,12 +213,12 @@ func (p *process) carryOutPart(request Request) error {
 	case ReadSecret:
 		p.seen[r.ID] = p.store.secrets[r.ID].revision
 		k := p.store.secrets[r.ID].content
-		k.There = p.seen[r.ID] > 0 && !k.IsTombstone()
+		k.There = p.seen[r.ID] > 0 && !secret.IsTombstone(k.Secret)
 		p.stored.SetSecret(r.ID, k)
 	case WriteSecret:
 		k := StoredSecret{There: !r.Secret.Ended(), Secret: r.Secret, Term: r.Term, Transaction: r.Transaction}
 		err := p.putSecret(r.ID, k)
-		if err == nil && r.Secret.Ended() && !r.Secret.IsTombstone() {
+		if err == nil && r.Secret.Ended() && !secret.IsTombstone(r.Secret) {
 			delete(p.store.secrets, r.ID)
 			p.seen[r.ID] = 0
 		}

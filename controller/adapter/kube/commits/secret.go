@@ -108,7 +108,7 @@ func (e *executor) readSecret(ctx context.Context, id string) error {
 	known := transaction.StoredSecret{Term: int(s.State.Term), Transaction: s.State.Transaction}
 	if err == nil {
 		known.Secret = convert.ToSecret(s)
-		known.There = !known.IsTombstone()
+		known.There = !secret.IsTombstone(known.Secret)
 	}
 	e.note(func() {
 		if e.secrets == nil {
@@ -133,7 +133,7 @@ func (e *executor) writeSecret(ctx context.Context, w transaction.WriteSecret) e
 	s.State.Transaction, s.State.Term = w.Transaction, int64(w.Term)
 	var err error
 	switch {
-	case w.Secret.Ended() && !w.Secret.IsTombstone():
+	case w.Secret.Ended() && !secret.IsTombstone(w.Secret):
 		err = client.IgnoreNotFound(e.Writer.Delete(ctx, s, object.Unchanged(s)))
 	case s.UID == "":
 		err = e.Writer.Create(ctx, s)

@@ -216,7 +216,7 @@ func (v *Vault) forget(ctx context.Context, namespace, id string, change func(se
 			return err
 		}
 		before := convert.ToSecret(&stored)
-		if before.Ended() && !before.IsTombstone() {
+		if before.Ended() && !secret.IsTombstone(before) {
 			return nil // it was restored without state meanwhile
 		}
 		after := change(before)

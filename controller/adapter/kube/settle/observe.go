@@ -62,13 +62,13 @@ func (o observer) relations(ctx context.Context, s *relation.Snapshot) error {
 	if err := o.reader.List(ctx, &list, client.InNamespace(s.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("cannot list relations: %w", err)
 	}
-	definition := sync.OnceValues(func() (*metav1.PartialObjectMetadata, error) { return o.definition(ctx) })
+	definition := sync.OnceValues(func() (*metav1.PartialObjectMetadata, error) { return object.Definition(ctx, o.live, "relations") })
 	for _, r := range merge(pointers(list.Items), unseen) {
 		d, unreadable := convert.ToRelation(r)
 		if !d.Deleted.IsZero() && !d.Ended() {
-			of, err := definition()
-			if err != nil {
-				return err
+			of, err := definition() // after the deletion was seen, and from the API server
+			if client.IgnoreNotFound(err) != nil {
+				return fmt.Errorf("cannot find out whether deleted relations end: %w", err)
 			}
 			if !object.DeletionEnds(r, of) {
 				d.Deleted = time.Time{}
@@ -81,16 +81,6 @@ func (o observer) relations(ctx context.Context, s *relation.Snapshot) error {
 		}
 	}
 	return nil
-}
-
-// definition returns the definition of Relations; nil if there is none. It is called after a deletion was seen, and reads
-// from the API server.
-func (o observer) definition(ctx context.Context) (*metav1.PartialObjectMetadata, error) {
-	definition, err := object.Definition(ctx, o.live, "relations")
-	if client.IgnoreNotFound(err) != nil {
-		return nil, fmt.Errorf("cannot find out whether deleted relations end: %w", err)
-	}
-	return definition, nil
 }
 
 // sides reads what the namespace keeps of relations.
