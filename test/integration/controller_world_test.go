@@ -48,6 +48,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/schema"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/serve"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/serve/limit"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
@@ -282,7 +283,7 @@ func (w *controllerWorld) controllerOf(writes int64, counted string) *controller
 	api.World = views
 	counter := counts.Counter{Cached: m.GetCache(), Live: m.GetAPIReader(), Writer: m.GetClient()}
 	api.Raise = counter.Raise
-	api.Budgets = serve.NewBudgets(views, statuses, time.Now)
+	api.Budgets = limit.NewBudgets(views, statuses, time.Now)
 	store.Afford = api.Budgets.Afford
 	synced := make(chan struct{})
 	require.NoError(w.t, m.Add(manager.RunnableFunc(func(ctx context.Context) error {
