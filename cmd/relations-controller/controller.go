@@ -31,6 +31,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/views"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/serve"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/serve/limit"
 )
 
 // service is the name of the controller's Service, Deployment and Lease.
@@ -184,7 +185,7 @@ func (c *controller) addServers(ctx context.Context) error {
 	api.World, api.Live = shown, store
 	counter := counts.Counter{Cached: c.manager.GetCache(), Live: c.manager.GetAPIReader(), Writer: c.manager.GetClient()}
 	api.Raise = counter.Raise
-	api.Budgets = serve.NewBudgets(shown, statuses, time.Now)
+	api.Budgets = limit.NewBudgets(shown, statuses, time.Now)
 	bags.Afford = api.Budgets.Afford
 	synced := make(chan struct{})
 	follow := everywhere(func(ctx context.Context) error {

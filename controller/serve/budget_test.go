@@ -3,13 +3,10 @@ package serve
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/http"
-	"net/http/httptest"
 	"strconv"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"connectrpc.com/connect"
@@ -19,9 +16,8 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/meter"
 	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1/relationsv1alpha1connect"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/serve/limit"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/budget"
-	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/identity"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
@@ -31,7 +27,7 @@ import (
 // till is a store that takes the cost of each transaction from the budgets of its author.
 type till struct {
 	Store
-	budgets *Budgets
+	budgets *limit.Budgets
 	// bytes and adds are what the next transaction costs.
 	bytes int
 	adds  budget.Holding
@@ -104,7 +100,7 @@ func newCounter(t *testing.T) counter {
 	r := readyReplica()
 	c := counter{till: &till{}, shop: &shop{}, now: &atomic.Int64{}, reviewed: r.reviewed}
 	clock := func() time.Time { return time.Unix(1e9, 0).Add(time.Duration(c.now.Load())) }
-	c.budgets = NewBudgets(c.shop, c.shop, clock)
+	c.budgets = limit.NewBudgets(c.shop, c.shop, clock)
 	r.server.Store, r.server.Budgets, r.server.Now = c.till, c.budgets, clock
 	server := serveTLS(t, r)
 	c.api = relationsv1alpha1connect.NewRelationsServiceClient(server.Client(), server.URL)
@@ -130,8 +126,8 @@ func TestCommitsHaveABudget(t *testing.T) {
 	require.ErrorAs(t, err, &refused)
 	assert.Equal(t, connect.CodeResourceExhausted, refused.Code())
 	assert.Contains(t, refused.Message(), "pod blog-1 has used up its budget of writes")
-	assert.Contains(t, refused.Meta().Get(headerCure), "try again in")
-	wait, err := strconv.Atoi(refused.Meta().Get(headerWait))
+	assert.Contains(t, refused.Meta().Get(limit.HeaderCure), "try again in")
+	wait, err := strconv.Atoi(refused.Meta().Get(limit.HeaderWait))
 	require.NoError(t, err)
 	assert.Equal(t, 1, c.stored)
 	requested := c.requested
@@ -147,53 +143,6 @@ func TestCommitsHaveABudget(t *testing.T) {
 	c.now.Add(int64(wait) * int64(time.Millisecond))
 	require.NoError(t, c.commit(t))
 	assert.Equal(t, 2, c.stored)
-}
-
-// TRUST.md U1: a unit that was refused data and tries again at once is held, and refused unread if its wait is longer;
-// its leadership is not, and neither are others.
-func TestRefusedUnitsAreHeld(t *testing.T) {
-	tests := map[string]struct {
-		why, unit, procedure string
-		wait, held           time.Duration
-		passes               bool
-	}{
-		"Waits":      {"until its wait is over", "uid", relationsv1alpha1connect.RelationsServiceCommitProcedure, time.Second, time.Second, true},
-		"Long":       {"a longer wait is the caller's", "uid", relationsv1alpha1connect.RelationsServiceCommitProcedure, time.Minute, longestHold, false},
-		"Over":       {"its wait is over", "uid", relationsv1alpha1connect.RelationsServiceCommitProcedure, -time.Second, 0, true},
-		"Other":      {"another unit was refused", "other", relationsv1alpha1connect.RelationsServiceCommitProcedure, time.Second, 0, true},
-		"Leadership": {"it has a lane of its own", "uid", relationsv1alpha1connect.RelationsServiceLeadProcedure, time.Second, 0, true},
-		"Answers":    {"they have no budget", "uid", relationsv1alpha1connect.RelationsServiceLeaveProcedure, time.Second, 0, true},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				b := NewBudgets(&shop{}, &shop{}, time.Now)
-				b.closed["uid"] = closed{budget.Unit, time.Now().Add(tc.wait)}
-				body := &unread{}
-				request := httptest.NewRequest(http.MethodPost, tc.procedure, body)
-				request.Header.Set("Content-Type", "application/proto")
-				request = request.WithContext(context.WithValue(request.Context(), provenKey{}, identity.Identity{UID: tc.unit, Pod: "web-0"}))
-				answer, asked, passes := httptest.NewRecorder(), time.Now(), false
-				b.holding(&replica{}, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { passes = true })).ServeHTTP(answer, request)
-				assert.Equal(t, tc.held, time.Since(asked), tc.why)
-				assert.Equal(t, tc.passes, passes, tc.why)
-				assert.False(t, body.read)
-				if !tc.passes {
-					assert.Equal(t, http.StatusTooManyRequests, answer.Code)
-					assert.Equal(t, "58000", answer.Header().Get(headerWait))
-					assert.Contains(t, answer.Body.String(), "pod web-0 has used up its budget of writes")
-				}
-			})
-		})
-	}
-}
-
-// unread is a body that notes whether it is read.
-type unread struct{ read bool }
-
-func (u *unread) Read([]byte) (int, error) {
-	u.read = true
-	return 0, io.EOF
 }
 
 // What one transaction must not write, and what would make an application or its namespace hold more than it may, is
@@ -218,17 +167,4 @@ func TestRequestsEndBeforeTheLease(t *testing.T) {
 	require.NoError(t, c.commit(t))
 	assert.Less(t, c.within, leadership.Margin)
 	assert.Positive(t, c.within)
-}
-
-// A refusal that ends by itself is told apart from those that do not.
-func TestRefuseWithAWait(t *testing.T) {
-	refused := &domain.Error{Kind: domain.NotYet, Message: "m", Cure: "c"}
-	var answer *connect.Error
-	delayed := *refused
-	delayed.Wait = 1500 * time.Millisecond
-	require.ErrorAs(t, refuse(fmt.Errorf("cannot commit: %w", &delayed)), &answer)
-	assert.Equal(t, "1500", answer.Meta().Get(headerWait))
-	require.ErrorAs(t, refuse(refused), &answer)
-	assert.Equal(t, connect.CodeFailedPrecondition, answer.Code())
-	assert.Empty(t, answer.Meta().Get(headerWait))
 }

@@ -12,6 +12,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/listener"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1/relationsv1alpha1connect"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/serve/limit"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/identity"
 )
 
@@ -23,8 +24,8 @@ const bodyWithin = 10 * time.Second
 func (s *Server) HTTP(address string, config *tls.Config) *http.Server {
 	mux := http.NewServeMux()
 	path, handler := relationsv1alpha1connect.NewRelationsServiceHandler(s, connect.WithConditionalHandlerOptions(limits),
-		connect.WithInterceptors(s.Budgets.bounded(s.Identities)))
-	mux.Handle(path, prover{s.Identities, s.Budgets}.proving(s.Budgets.holding(s.Identities, s.rooms.entering(handler))))
+		connect.WithInterceptors(s.Budgets.Bounded(s.Identities)))
+	mux.Handle(path, prover{s.Identities, s.Budgets}.proving(s.Budgets.Holding(s.Identities, s.rooms.entering(handler))))
 	mux.Handle(relationsv1alpha1connect.RelationsServiceConverseProcedure, timely(handler)) // proven by hello
 	return listener.New(address, mux, config)
 }
@@ -37,19 +38,11 @@ func limits(spec connect.Spec) []connect.HandlerOption {
 	return []connect.HandlerOption{connect.WithReadMaxBytes(maxRequest)}
 }
 
-type provenKey struct{}
-
-// proven returns the pod that the request was proven for.
-func proven(ctx context.Context) identity.Identity {
-	id, _ := ctx.Value(provenKey{}).(identity.Identity)
-	return id
-}
-
 // prover finds out which pods call, and holds each to its pace.
 type prover struct {
 	Identities
 
-	budgets *Budgets
+	budgets *limit.Budgets
 }
 
 // proving passes on requests whose bearer token names a pod, before it reads their bodies.
@@ -63,7 +56,7 @@ func (p prover) proving(next http.Handler) http.Handler {
 		}
 		defer done()
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyWithin)) // HTTP/1 and HTTP/2 can
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), provenKey{}, id)))
+		next.ServeHTTP(w, r.WithContext(limit.Prove(r.Context(), id)))
 	})
 }
 
@@ -81,7 +74,7 @@ func (p prover) prove(ctx context.Context, token, procedure string) (id identity
 	if err != nil {
 		return id, nil, connect.NewError(connect.CodeUnauthenticated, err)
 	}
-	if err = p.budgets.pace(ctx, claimed, procedure); err != nil {
+	if err = p.budgets.Pace(ctx, claimed, procedure); err != nil {
 		return id, nil, err
 	}
 	if id, err = p.review(ctx, token, false); err != nil {

@@ -189,7 +189,7 @@ func (c *conversation) renew(ctx context.Context, renew *v1alpha1.Renew, expires
 	if renew == nil {
 		return nil // said by a newer agent
 	}
-	if err := c.server.Budgets.pace(ctx, c.identity, relationsv1alpha1connect.RelationsServiceConverseProcedure); err != nil {
+	if err := c.server.Budgets.Pace(ctx, c.identity, relationsv1alpha1connect.RelationsServiceConverseProcedure); err != nil {
 		return err
 	}
 	id, err := prover{c.server.Identities, c.server.Budgets}.review(ctx, renew.GetToken(), true)
@@ -254,7 +254,7 @@ func (c *conversation) say(ctx context.Context, stream sender) error {
 		return err
 	}
 	if c.said.content == nil { // the first is at the cost of its pod, which opened the stream; others are of those that write
-		c.server.Budgets.charge(c.identity, relationsv1alpha1connect.RelationsServiceConverseProcedure, c.pieces.sent)
+		c.server.Budgets.Charge(c.identity, relationsv1alpha1connect.RelationsServiceConverseProcedure, c.pieces.sent)
 	}
 	c.said = next
 	snapshots.Inc()

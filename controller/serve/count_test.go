@@ -13,6 +13,7 @@ import (
 
 	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1/relationsv1alpha1connect"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/serve/limit"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/budget"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/identity"
 )
@@ -39,7 +40,7 @@ func TestHelloIsCounted(t *testing.T) {
 // A pod whose agent names a higher id with each stream pays for what that writes (TRUST.md U1).
 func TestHelloIsPaidFor(t *testing.T) {
 	r, now := readyReplica(), time.Now()
-	r.server.Budgets = NewBudgets(&shop{}, &shop{}, func() time.Time { return now })
+	r.server.Budgets = limit.NewBudgets(&shop{}, &shop{}, func() time.Time { return now })
 	r.server.Raise = func(ctx context.Context, _ identity.Identity, _ int, pay func(context.Context) error) error {
 		return pay(ctx)
 	}

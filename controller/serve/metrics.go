@@ -18,12 +18,6 @@ var (
 	commits = prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "orcon_commits_total", Help: "Transactions that this replica stored for units.",
 	})
-	limited = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "orcon_writes_limited_total", Help: "Writes of units that this replica has put off, by the budget that was used up.",
-	}, []string{"budget"})
-	readsLimited = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "orcon_requests_limited_total", Help: "Requests of pods that this replica has put off, by the budget that was used up.",
-	}, []string{"budget"})
 	snapshots = prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "orcon_snapshots_sent_total", Help: "Snapshots sent to agents by this replica.",
 	})
@@ -31,5 +25,5 @@ var (
 
 //nolint:gochecknoinits // the registry is a process's own
 func init() {
-	metrics.Registry.MustRegister(streams, crowded, commits, limited, readsLimited, snapshots, listener.Refused)
+	metrics.Registry.MustRegister(streams, crowded, commits, snapshots, listener.Refused)
 }

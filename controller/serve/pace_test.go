@@ -2,13 +2,11 @@ package serve
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"connectrpc.com/connect"
@@ -17,6 +15,7 @@ import (
 
 	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1/relationsv1alpha1connect"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/serve/limit"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/budget"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/identity"
@@ -79,7 +78,7 @@ func (r *replica) inhabit(namespace, name string) {
 func TestReadsWithoutEnd(t *testing.T) {
 	r, store := readyReplica(), &safe{}
 	r.server.Secrets, r.server.Now = store, time.Now
-	r.server.Budgets = NewBudgets(&shop{}, &shop{}, time.Now)
+	r.server.Budgets = limit.NewBudgets(&shop{}, &shop{}, time.Now)
 	r.inhabit("library", "novel-1")
 	server := serveTLS(t, r)
 	read, neighbour := tenant(t, server, "token-blog-1"), tenant(t, server, "token-novel-1")
@@ -106,15 +105,15 @@ func TestReadsWithoutEnd(t *testing.T) {
 // and its stream go on.
 func TestRequestsBeyondTheBudgetAreRefusedUnreviewed(t *testing.T) {
 	c := newCounter(t)
-	writer := budget.Writer{Namespace: "shop", Unit: "uid-blog-1"}
-	c.budgets.reads.Spend(writer, budget.Cost{Commits: budget.UnitReadBurst + 1000}, c.budgets.now())
+	caller := identity.Identity{Namespace: "shop", UID: "uid-blog-1"}
+	c.budgets.Charge(caller, relationsv1alpha1connect.RelationsServiceCommitProcedure, budget.UnitReadByteBurst+60*budget.UnitReadBytes)
 	err := c.commit(t)
 	var refused *connect.Error
 	require.ErrorAs(t, err, &refused)
 	assert.Equal(t, connect.CodeResourceExhausted, refused.Code())
 	assert.Contains(t, refused.Message(), "cannot answer now: pod blog-1 has used up its budget of requests")
-	assert.NotEmpty(t, refused.Meta().Get(headerWait))
-	assert.Contains(t, refused.Meta().Get(headerCure), "try again in")
+	assert.NotEmpty(t, refused.Meta().Get(limit.HeaderWait))
+	assert.Contains(t, refused.Meta().Get(limit.HeaderCure), "try again in")
 	assert.Zero(t, c.reviewed(), "reviews")
 	lead := connect.NewRequest(&v1alpha1.LeadRequest{})
 	lead.Header().Set("Authorization", "Bearer token-blog-1")
@@ -124,54 +123,10 @@ func TestRequestsBeyondTheBudgetAreRefusedUnreviewed(t *testing.T) {
 	require.NoError(t, c.commit(t))
 }
 
-// TRUST.md U3: however many pods of a namespace request as much as they can, each has at most its rate, all together
-// have the namespace's, a pod elsewhere waits for nothing, and a request that waits is refused or answered in time.
-func TestPace(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b, began := NewBudgets(&shop{}, &shop{}, time.Now), time.Now()
-		const lasts, pods = time.Minute, 40
-		var admitted, refused atomic.Int64
-		perPod := make([]atomic.Int64, pods)
-		for n := range pods * 8 {
-			id := identity.Identity{Namespace: "shop", UID: fmt.Sprint(n % pods), Pod: "p"}
-			go func() {
-				for time.Since(began) < lasts {
-					asked := time.Now()
-					if err := b.pace(t.Context(), id, relationsv1alpha1connect.RelationsServiceGetSecretProcedure); err != nil {
-						refused.Add(1)
-						<-time.After(50 * time.Millisecond)
-						continue
-					}
-					assert.LessOrEqual(t, time.Since(asked), longestHold)
-					admitted.Add(1)
-					perPod[n%pods].Add(1)
-					<-time.After(time.Millisecond)
-				}
-			}()
-		}
-		quiet := identity.Identity{Namespace: "library", UID: "quiet", Pod: "quiet"}
-		for time.Since(began) < lasts {
-			asked := time.Now()
-			require.NoError(t, b.pace(t.Context(), quiet, relationsv1alpha1connect.RelationsServiceGetSecretProcedure))
-			assert.Zero(t, time.Since(asked), "a neighbour waits for nothing")
-			<-time.After(500 * time.Millisecond)
-		}
-		<-time.After(longestHold + time.Second)
-		limits, passed := budget.Reads(), (lasts + longestHold).Seconds()
-		t.Logf("%d pods: %d requests admitted, %d refused", pods, admitted.Load(), refused.Load())
-		assert.LessOrEqual(t, float64(admitted.Load()), limits.Namespace.Burst.Commits+limits.Namespace.Rate.Commits*passed)
-		assert.GreaterOrEqual(t, float64(admitted.Load()), limits.Namespace.Burst.Commits+limits.Namespace.Rate.Commits*(lasts-time.Second).Seconds())
-		assert.Positive(t, refused.Load())
-		for i := range perPod {
-			assert.LessOrEqual(t, float64(perPod[i].Load()), limits.Unit.Burst.Commits+limits.Unit.Rate.Commits*passed)
-		}
-	})
-}
-
 // A renewal is a request too: a stream that renews without end is reviewed at the pace of its pod.
 func TestRenewalsArePaced(t *testing.T) {
 	inBubble(t, func(s scene) {
-		s.r.server.Budgets = NewBudgets(&shop{}, &shop{}, time.Now)
+		s.r.server.Budgets = limit.NewBudgets(&shop{}, &shop{}, time.Now)
 		ended := converse(s.ctx, s.r, s.a, "token-blog-1", nil)
 		began := time.Now()
 		for time.Since(began) < 10*time.Second && len(ended) == 0 {

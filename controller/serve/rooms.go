@@ -12,6 +12,7 @@ import (
 
 	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1/relationsv1alpha1connect"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/serve/limit"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/identity"
 )
 
@@ -55,9 +56,10 @@ type room struct {
 	users int
 }
 
-// enter waits until there is room for what a pod requests, for answerWithin at most, and takes it until leave is called.
+// enter waits until there is room for what a pod requests, for limit.AnswerWithin at most, and takes it until leave is
+// called.
 func (r *rooms) enter(ctx context.Context, id identity.Identity, secrets bool, bytes int64) (leave func(), err error) {
-	ctx, stop := context.WithTimeout(ctx, answerWithin)
+	ctx, stop := context.WithTimeout(ctx, limit.AnswerWithin)
 	defer stop()
 	leaveOwn, err := r.take(ctx, lot{id.Namespace, id.UID, secrets}, bytes)
 	if err != nil {
@@ -128,7 +130,7 @@ func (r *rooms) entering(next http.Handler) http.Handler {
 	errs := connect.NewErrorWriter()
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if secrets, bytes := needs(req.URL.Path); bytes > 0 {
-			leave, err := r.enter(req.Context(), proven(req.Context()), secrets, bytes)
+			leave, err := r.enter(req.Context(), limit.Proven(req.Context()), secrets, bytes)
 			if err != nil {
 				_ = errs.Write(w, req, err) // the caller has gone
 				return
@@ -136,7 +138,7 @@ func (r *rooms) entering(next http.Handler) http.Handler {
 			defer leave()
 		}
 		answer := http.NewResponseController(w)
-		_ = answer.SetWriteDeadline(time.Now().Add(answerWithin + longestHold + takenWithin)) // HTTP/1 and HTTP/2 can
+		_ = answer.SetWriteDeadline(time.Now().Add(limit.AnswerWithin + limit.LongestHold + takenWithin)) // HTTP/1 and HTTP/2 can
 		defer func() { _ = answer.SetWriteDeadline(time.Time{}) }()
 		next.ServeHTTP(w, req)
 	})

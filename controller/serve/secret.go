@@ -2,7 +2,6 @@ package serve
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,40 +12,12 @@ import (
 
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/agent"
 	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
-	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/serve/limit"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
 
-// headerCure is the header of a refusal with its cure, and headerWait with how long it lasts, in milliseconds.
-const (
-	headerCure = "Orcon-Cure"
-	headerWait = "Orcon-Wait"
-)
-
-// refuse maps a refusal to an answer of the API: a code for each kind (RELATIONS.md P4).
-func refuse(err error) error {
-	if answered, ok := errors.AsType[*connect.Error](err); ok {
-		return answered
-	}
-	refused, ok := errors.AsType[*domain.Error](err)
-	if !ok {
-		return connect.NewError(codeOf(err), err)
-	}
-	code := map[domain.Refusal]connect.Code{
-		domain.Forbidden: connect.CodePermissionDenied, domain.Invalid: connect.CodeInvalidArgument,
-		domain.Gone: connect.CodeNotFound, domain.NotYet: connect.CodeFailedPrecondition,
-	}[refused.Kind]
-	wait := domain.DelayOf(err)
-	if wait > 0 {
-		code = connect.CodeResourceExhausted
-	}
-	answer := connect.NewError(code, errors.New(refused.Message))
-	if wait > 0 {
-		answer.Meta().Set(headerWait, strconv.FormatInt(wait.Milliseconds(), 10))
-	}
-	answer.Meta().Set(headerCure, refused.Cure)
-	return answer
-}
+// refuse maps a refusal, or why something failed, to an answer of the API.
+func refuse(err error) error { return limit.Refuse(err, codeOf(err)) }
 
 // drafts reads the writes of secrets in a transaction. A grant is to the other side of a living relation of
 // the unit's application.

@@ -10,6 +10,7 @@ import (
 	"connectrpc.com/connect"
 
 	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/serve/limit"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/identity"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
@@ -94,7 +95,7 @@ type Server struct {
 	// Raise counts an id that an agent has received, so that no later relation gets it; pay takes the cost of a write.
 	Raise func(ctx context.Context, of identity.Identity, received int, pay func(context.Context) error) error
 	// Budgets bound what units write; nil for no bound.
-	Budgets *Budgets
+	Budgets *limit.Budgets
 	// Now is the clock of leases.
 	Now func() time.Time
 
@@ -138,7 +139,7 @@ func (s *Server) Get(ctx context.Context, _ *connect.Request[v1alpha1.GetRequest
 // caller returns the pod that calls. The caller of caller calls leave.
 func (s *Server) caller(ctx context.Context) (*conversation, error) {
 	c := &conversation{server: s, bell: newBell()}
-	err := c.join(ctx, proven(ctx))
+	err := c.join(ctx, limit.Proven(ctx))
 	if err == nil && c.Ignored != "" {
 		err = connect.NewError(connect.CodeFailedPrecondition, errors.New(c.Ignored))
 	}
@@ -179,7 +180,7 @@ func (s *Server) Converse(ctx context.Context, stream *connect.BidiStream[v1alph
 		return err
 	}
 	if received := int(hello.GetLastRelation()); received > 0 {
-		pay := func(ctx context.Context) error { return s.Budgets.signal(ctx, s.Identities, id) }
+		pay := func(ctx context.Context) error { return s.Budgets.Signal(ctx, s.Identities, id) }
 		if err := s.Raise(ctx, id, received, pay); err != nil {
 			return refuse(err)
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/serve/limit"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
@@ -95,7 +96,7 @@ func blog(value string) relation.View {
 
 // as returns the context of a request whose token was reviewed.
 func (r *replica) as(ctx context.Context, token string) context.Context {
-	return context.WithValue(ctx, provenKey{}, r.tokens[token])
+	return limit.Prove(ctx, r.tokens[token])
 }
 
 func (r *replica) Claim(_ context.Context, token string) (identity.Identity, error) {

@@ -94,9 +94,11 @@ var mayImport = map[string]string{
 	"controller/relation": "domain controller/api/v1alpha1 controller/adapter/kube/object " + kubeClient + " " + watched,
 	"controller/schema":   "controller/api/v1alpha1 " + kubeClient,
 	"controller/secret":   "domain/secret github.com/golang/glog",
-	// The adapters among them count the bytes of a call and prove a connection, and hold no object.
-	"controller/serve": "domain controller/adapter/kube/meter controller/adapter/listener controller/api/convert/agent " +
-		"controller/api/relations golang.org/x/sync/semaphore sigs.k8s.io/controller-runtime/pkg/metrics " + wire + " " + watched,
+	// The adapters of these two count the bytes of a call and prove a connection, and hold no object.
+	"controller/serve": "domain controller/adapter/listener controller/api/convert/agent controller/api/relations controller/serve/limit " +
+		"golang.org/x/sync/semaphore sigs.k8s.io/controller-runtime/pkg/metrics " + wire + " " + watched,
+	"controller/serve/limit": "controller/adapter/kube/meter controller/api/relations domain/budget domain/conversation domain/identity domain/status " +
+		"sigs.k8s.io/controller-runtime/pkg/metrics " + wire + " " + watched,
 	"controller/agent":  "domain controller/api/convert/agent controller/api/relations controller/adapter google.golang.org/protobuf github.com/golang/glog golang.org/x/sys/unix",
 	"controller/bundle": "domain/bundle",
 	// The one room that joins what brings content to what carries it out.

@@ -48,6 +48,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/schema"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/serve"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/serve/limit"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
@@ -239,7 +240,7 @@ func (w *controllerWorld) controllerOf(writes int64, counted string) *controller
 	r.requested = &atomic.Int64{}
 	cfg := w.asController()
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return watched(next, r, limit{writes, counted, cancel})
+		return watched(next, r, quota{writes, counted, cancel})
 	})
 	definitions, err := object.NewDefinitions(cfg)
 	require.NoError(w.t, err)
@@ -282,7 +283,7 @@ func (w *controllerWorld) controllerOf(writes int64, counted string) *controller
 	api.World = views
 	counter := counts.Counter{Cached: m.GetCache(), Live: m.GetAPIReader(), Writer: m.GetClient()}
 	api.Raise = counter.Raise
-	api.Budgets = serve.NewBudgets(views, statuses, time.Now)
+	api.Budgets = limit.NewBudgets(views, statuses, time.Now)
 	store.Afford = api.Budgets.Afford
 	synced := make(chan struct{})
 	require.NoError(w.t, m.Add(manager.RunnableFunc(func(ctx context.Context) error {
@@ -317,8 +318,8 @@ func (w *controllerWorld) controllerOf(writes int64, counted string) *controller
 	return r
 }
 
-// limit is how many writes a process makes to paths with a text in them before it dies; negative for no limit.
-type limit struct {
+// quota is how many writes a process makes to paths with a text in them before it dies; negative for no limit.
+type quota struct {
 	writes  int64
 	counted string
 	die     func()
@@ -326,7 +327,7 @@ type limit struct {
 
 // watched counts what the roles refuse and the reviews, and lets the process die at a write:
 // that write and all after it are never made.
-func watched(next http.RoundTripper, r *controllerReplica, l limit) http.RoundTripper {
+func watched(next http.RoundTripper, r *controllerReplica, l quota) http.RoundTripper {
 	var (
 		made atomic.Int64
 		dead atomic.Bool

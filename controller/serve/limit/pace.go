@@ -1,9 +1,11 @@
-package serve
+package limit
 
 import (
 	"context"
 	"fmt"
 	"time"
+
+	"connectrpc.com/connect"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1/relationsv1alpha1connect"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/budget"
@@ -23,21 +25,21 @@ func (b *Budgets) requests(procedure string) *budget.Ledger {
 	return b.reads
 }
 
-// pace holds a request of a pod until its turn, for longestHold at most, and refuses it if its turn is later. It comes
+// Pace holds a request of a pod until its turn, for LongestHold at most, and refuses it if its turn is later. It comes
 // before the review of the pod's token, so that what a pod repeats without end costs nothing but its own connection.
-func (b *Budgets) pace(ctx context.Context, id identity.Identity, procedure string) error {
+func (b *Budgets) Pace(ctx context.Context, id identity.Identity, procedure string) error {
 	if b == nil || id.UID == "" {
 		return nil
 	}
 	p := &purse{Budgets: b, ledger: b.requests(procedure), identity: id, writer: budget.Writer{Namespace: id.Namespace, Unit: id.UID}}
 	short := p.book()
-	if short.Wait > longestHold {
+	if short.Wait > LongestHold {
 		readsLimited.WithLabelValues(string(short.Level)).Inc()
-		return refuse(&domain.Error{
+		return Refuse(&domain.Error{
 			Kind: domain.NotYet, Wait: short.Wait,
 			Message: fmt.Sprintf("cannot answer now: %s has used up its budget of requests", p.names(short.Level)),
 			Cure:    fmt.Sprintf("request less, or less often; try again in %s", short.Wait.Round(time.Millisecond)),
-		})
+		}, connect.CodeUnavailable)
 	}
 	select {
 	case <-time.After(short.Wait):
@@ -54,14 +56,14 @@ func (p *purse) book() budget.Shortage {
 	defer p.mu.Unlock()
 	one, now := budget.Cost{Commits: 1}, p.now()
 	short, taken := p.ledger.Take(p.writer, one, now)
-	if !taken && short.Wait <= longestHold {
+	if !taken && short.Wait <= LongestHold {
 		p.ledger.Spend(p.writer, one, now)
 	}
 	return short
 }
 
-// charge takes what was read and sent for a pod from its budget of requests.
-func (b *Budgets) charge(id identity.Identity, procedure string, bytes int) {
+// Charge takes what was read and sent for a pod from its budget of requests.
+func (b *Budgets) Charge(id identity.Identity, procedure string, bytes int) {
 	if b == nil {
 		return
 	}

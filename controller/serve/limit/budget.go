@@ -1,4 +1,4 @@
-package serve
+package limit
 
 import (
 	"context"
@@ -19,12 +19,12 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
 )
 
-// answerWithin is how long a request may take: less than leadership.Margin, so that no write of a leader outlasts the
+// AnswerWithin is how long a request may take: less than leadership.Margin, so that no write of a leader outlasts the
 // lease that admitted it (TRUST.md U1).
-const answerWithin = 8 * time.Second
+const AnswerWithin = 8 * time.Second
 
-// longestHold is how long a request is held at most while the wait of its unit is not over.
-const longestHold = 2 * time.Second
+// LongestHold is how long a request is held at most while the wait of its unit is not over.
+const LongestHold = 2 * time.Second
 
 // reportLimit is how often the shortage of a unit is stored for people.
 const reportLimit = time.Minute
@@ -39,6 +39,12 @@ type Holdings interface {
 type Shortages interface {
 	// ReportShortage stores that a unit has used up a budget.
 	ReportShortage(ctx context.Context, by status.Reporter, short budget.Level) error
+}
+
+// Members knows the applications of pods.
+type Members interface {
+	// Membership returns what is known in memory of the pod and its application.
+	Membership(ctx context.Context, id identity.Identity) identity.Membership
 }
 
 // Budgets bound what units write and request by this replica (TRUST.md U1, U3). Acknowledgements have no budget of
@@ -87,16 +93,16 @@ func (b *Budgets) ledger(procedure string) *budget.Ledger {
 	return nil
 }
 
-// holding holds the requests of a unit that was refused data until it may write again, for longestHold at most. After
+// Holding holds the requests of a unit that was refused data until it may write again, for LongestHold at most. After
 // a longer wait, the answer is the rest of it. A unit that does not wait would otherwise take the time of its
 // neighbours (TRUST.md U1): bodies are read only of requests that are passed on.
-func (b *Budgets) holding(identities Identities, next http.Handler) http.Handler {
+func (b *Budgets) Holding(members Members, next http.Handler) http.Handler {
 	errs := connect.NewErrorWriter()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if b != nil && b.ledger(r.URL.Path) == b.data {
 			if short := b.hold(r.Context()); short.Wait > 0 {
-				p := b.purse(r.Context(), identities, b.data)
-				_ = errs.Write(w, r, refuse(p.refusal(short))) // it fails if the caller has gone
+				p := b.purse(r.Context(), members, b.data)
+				_ = errs.Write(w, r, Refuse(p.refusal(short), connect.CodeUnavailable)) // it fails if the caller has gone
 				return
 			}
 		}
@@ -118,32 +124,32 @@ type purse struct {
 type purseKey struct{}
 
 // purse returns the purse of a proven caller.
-func (b *Budgets) purse(ctx context.Context, identities Identities, l *budget.Ledger) *purse {
-	id := proven(ctx)
+func (b *Budgets) purse(ctx context.Context, members Members, l *budget.Ledger) *purse {
+	id := Proven(ctx)
 	return &purse{Budgets: b, ledger: l, identity: id, writer: budget.Writer{
-		Namespace: id.Namespace, Application: identities.Membership(ctx, id).Application, Unit: id.UID,
+		Namespace: id.Namespace, Application: members.Membership(ctx, id).Application, Unit: id.UID,
 	}}
 }
 
-// signal takes one write of a pod that converses from its budget for signals.
-func (b *Budgets) signal(ctx context.Context, identities Identities, id identity.Identity) error {
-	ctx = context.WithValue(ctx, provenKey{}, id)
-	return b.purse(ctx, identities, b.signals).take(ctx, budget.Cost{Commits: 1})
+// Signal takes one write of a pod that converses from its budget for signals.
+func (b *Budgets) Signal(ctx context.Context, members Members, id identity.Identity) error {
+	ctx = Prove(ctx, id)
+	return b.purse(ctx, members, b.signals).take(ctx, budget.Cost{Commits: 1})
 }
 
-// bounded answers requests within answerWithin, each at the cost of its unit. A request needs a commit in the budget,
+// Bounded answers requests within AnswerWithin, each at the cost of its unit. A request needs a commit in the budget,
 // and takes it if it writes.
-func (b *Budgets) bounded(identities Identities) connect.UnaryInterceptorFunc {
+func (b *Budgets) Bounded(members Members) connect.UnaryInterceptorFunc {
 	return func(next connect.UnaryFunc) connect.UnaryFunc {
 		return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
-			ctx, cancel := context.WithTimeout(ctx, answerWithin)
+			ctx, cancel := context.WithTimeout(ctx, AnswerWithin)
 			defer cancel()
 			if b == nil {
 				return next(ctx, req)
 			}
 			counted, bytes := meter.Count(ctx)
-			response, err := b.paid(counted, identities, bytes, next, req)
-			b.charge(proven(ctx), req.Spec().Procedure, int(bytes.Read())+sizeOf(response))
+			response, err := b.paid(counted, members, bytes, next, req)
+			b.Charge(Proven(ctx), req.Spec().Procedure, int(bytes.Read())+sizeOf(response))
 			return response, err
 		}
 	}
@@ -151,15 +157,15 @@ func (b *Budgets) bounded(identities Identities) connect.UnaryInterceptorFunc {
 
 // paid carries out a request, and charges its writes.
 func (b *Budgets) paid(
-	ctx context.Context, identities Identities, bytes *meter.Bytes, next connect.UnaryFunc, req connect.AnyRequest,
+	ctx context.Context, members Members, bytes *meter.Bytes, next connect.UnaryFunc, req connect.AnyRequest,
 ) (connect.AnyResponse, error) {
 	l := b.ledger(req.Spec().Procedure)
 	if l == nil {
 		return next(ctx, req)
 	}
-	p := b.purse(ctx, identities, l)
+	p := b.purse(ctx, members, l)
 	if err := p.take(ctx, budget.Cost{Commits: 1}); err != nil {
-		return nil, refuse(err)
+		return nil, Refuse(err, connect.CodeUnavailable)
 	}
 	response, err := next(context.WithValue(ctx, purseKey{}, p), req)
 	p.settle(int(bytes.Written()))
@@ -195,12 +201,12 @@ func (p *purse) refusal(short budget.Shortage) error {
 	}
 }
 
-// hold waits until the caller's unit may write again, or for longestHold, and returns the rest of its wait.
+// hold waits until the caller's unit may write again, or for LongestHold, and returns the rest of its wait.
 func (b *Budgets) hold(ctx context.Context) budget.Shortage {
-	unit := proven(ctx).UID
+	unit := Proven(ctx).UID
 	select {
 	case <-ctx.Done():
-	case <-time.After(min(b.rest(unit).Wait, longestHold)):
+	case <-time.After(min(b.rest(unit).Wait, LongestHold)):
 	}
 	return b.rest(unit)
 }
