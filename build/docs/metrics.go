@@ -12,7 +12,8 @@ type metric struct{ name, kind, labels, help, program string }
 // programs says which program serves the metrics of a folder.
 func programs() map[string]string {
 	return map[string]string{
-		"controller/serve": "relations-controller", "controller/serve/limit": "relations-controller", "cmd/relations-controller": "relations-controller",
+		"controller/serve": "relations-controller", "controller/serve/limit": "relations-controller",
+		"cmd/relations-controller":    "relations-controller",
 		"controller/relation":         "relations-controller",
 		"controller/adapter/listener": "relations-controller", "controller/adapter/kube/identity": "relations-controller",
 		"cmd/relations-mutating-webhook": "relations-mutating-webhook", "webhook/...": "relations-mutating-webhook",

@@ -25,7 +25,7 @@ func (s *Server) HTTP(address string, config *tls.Config) *http.Server {
 	mux := http.NewServeMux()
 	path, handler := relationsv1alpha1connect.NewRelationsServiceHandler(s, connect.WithConditionalHandlerOptions(limits),
 		connect.WithInterceptors(s.Budgets.Bounded(s.Identities)))
-	mux.Handle(path, prover{s.Identities, s.Budgets}.proving(s.Budgets.Holding(s.Identities, s.rooms.entering(handler))))
+	mux.Handle(path, prover{s.Identities, s.Budgets}.proving(s.Budgets.Holding(s.Identities, s.Streams.rooms.entering(handler))))
 	mux.Handle(relationsv1alpha1connect.RelationsServiceConverseProcedure, timely(handler)) // proven by hello
 	return listener.New(address, mux, config)
 }

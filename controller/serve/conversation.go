@@ -249,7 +249,7 @@ func (c *conversation) say(ctx context.Context, stream sender) error {
 		return nil
 	}
 	snapshot := c.snapshot(t)
-	if err := c.pieces.sendIn(ctx, &c.server.rooms, c.identity, stream, snapshot, t.bags); err != nil {
+	if err := c.pieces.sendIn(ctx, &c.server.Streams.rooms, c.identity, stream, snapshot, t.bags); err != nil {
 		reportOutdated(ctx, c.server.Statuses, c.speaker(0), err)
 		return err
 	}

@@ -102,9 +102,8 @@ type Server struct {
 	// Streams bounds the streams of agents.
 	Streams Streams
 
-	hub   hub
-	read  lastRead
-	rooms rooms
+	hub  hub
+	read lastRead
 }
 
 // ApplicationChanged wakes the streams of an application's units.

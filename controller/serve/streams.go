@@ -31,8 +31,8 @@ var (
 		fmt.Errorf("this replica has as many streams as it may, %d by default: try again later; if this lasts, add a replica", maxStreams))
 )
 
-// Streams bounds the streams of a replica. If there are too many, the namespace with the most gives one up for another
-// with fewer, so that no namespace keeps out the agents of others.
+// Streams bounds the streams of a replica, and the memory that answers take. If there are too many, the namespace with
+// the most gives one up for another with fewer, so that no namespace keeps out the agents of others.
 type Streams struct {
 	// Greatest is the greatest age of a stream, and Most how many there may be; 0 for maxAge and maxStreams.
 	Greatest time.Duration
@@ -40,6 +40,7 @@ type Streams struct {
 
 	mu    sync.Mutex
 	crowd crowd.Crowd[*place]
+	rooms rooms
 }
 
 // place is the place of a stream in its replica.

@@ -61,7 +61,8 @@ func (c Conflict) careful(setting string) string {
 		return fmt.Sprintf("%s already exists, %s and cannot be changed in place: rename it in the bundle, or delete it with its data", c.ID,
 			managedBy(c.Holder))
 	}
-	return fmt.Sprintf("%s already exists and %s: make it part of this deployment (%s%s), or rename it in the bundle; deleting it deletes data",
+	return fmt.Sprintf(
+		"%s already exists and %s: make it part of this deployment (%s%s), or rename it in the bundle; deleting it deletes data",
 		c.ID, managedBy(c.Holder), setting, c.Cure)
 }
 
