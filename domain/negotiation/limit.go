@@ -115,7 +115,7 @@ func limit(f *facts, m matching, l lives) limited {
 	return made
 }
 
-// unreadableFor returns why a pair is given no relation beside what is unreadable; "" if it is.
+// unreadableFor names the unreadable object that keeps a pair from getting a relation; "" for none.
 func unreadableFor(u unreadable, k relation.Key) string {
 	if holder, held := u.numbering(); held {
 		return u.unnumbered(holder)

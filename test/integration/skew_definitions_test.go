@@ -64,8 +64,8 @@ func TestUpgradeOfDefinitions(t *testing.T) {
 	}
 }
 
-// Where the definitions were changed all the same, the API server shows nothing of what an object of an earlier commit
-// holds, so that no controller can tell it from a new one: such objects are refused with their definitions or not at all.
+// Once the definitions are replaced, the API server leaves out the fields that an earlier commit stored. A controller then
+// sees a new object, so only the definitions can be refused.
 func TestUpgradeOfUnsupported(t *testing.T) {
 	t.Parallel()
 	cluster := controlplane.Start(t)

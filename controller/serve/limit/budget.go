@@ -19,11 +19,11 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
 )
 
-// AnswerWithin is how long a request may take: less than leadership.Margin, so that no write of a leader outlasts the
-// lease that admitted it (TRUST.md U1).
+// AnswerWithin is the longest time for a request. It is less than leadership.Margin, so that each write of a leader ends
+// before the lease that admitted it (TRUST.md U1).
 const AnswerWithin = 8 * time.Second
 
-// LongestHold is how long a request is held at most while the wait of its unit is not over.
+// LongestHold is the longest time for which a request is held until its unit has a budget again.
 const LongestHold = 2 * time.Second
 
 // reportLimit is how often the shortage of a unit is stored for people.

@@ -74,7 +74,7 @@ func (c *Secrets) Secret(ctx context.Context, asks []secret.Visitor, id string, 
 	}
 }
 
-// findDelivered is find once what the unit itself has committed is delivered: it may have made the secret and got no answer.
+// findDelivered finds a secret as find does, also one that the unit has made by a commit that got no answer.
 func (c *Secrets) findDelivered(ctx context.Context, asks []secret.Visitor, id, label string) (secret.Visitor, string, error) {
 	by, found, err := c.find(ctx, asks, id, label)
 	if conversation.RefusalOf(err) != conversation.Gone {

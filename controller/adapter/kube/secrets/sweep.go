@@ -175,9 +175,9 @@ func rollOf(app *v1alpha1.RelatedApplication) secret.Roll {
 func (v *Vault) Apply(ctx context.Context, namespace string, decision secret.Decision) error {
 	switch d := decision.(type) {
 	case secret.End:
-		return v.forget(ctx, namespace, d.ID, func(secret.Secret) secret.Secret { return secret.Secret{} })
+		return v.remove(ctx, namespace, d.ID)
 	case secret.Drop:
-		return v.forget(ctx, namespace, d.ID, func(secret.Secret) secret.Secret { return secret.Secret{} })
+		return v.remove(ctx, namespace, d.ID)
 	case secret.LetGo:
 		return v.forget(ctx, namespace, d.ID, d.Of)
 	case secret.Unmark:
@@ -201,6 +201,11 @@ func (v *Vault) settleDoubted(
 		}
 		return differs
 	})
+}
+
+// remove removes a secret or a tombstone.
+func (v *Vault) remove(ctx context.Context, namespace, id string) error {
+	return v.forget(ctx, namespace, id, func(secret.Secret) secret.Secret { return secret.Secret{} })
 }
 
 // forget changes or removes a secret, and then removes the content that is out of reach.
