@@ -143,9 +143,9 @@ func (a *Agent) Speech() *Speech { return a.speech }
 // Opened is closed when the gate is open.
 func (a *Agent) Opened() <-chan struct{} { return a.gate }
 
-// Heard acts on a snapshot, unless it is older than the one in use (SAFETY.md V4). Once a connection, it may be older, if
-// the controller has found that the store was restored (TRUST.md T6). Secrets that are newly granted are read first, so
-// that all of a change is in the files at once. It fails without the contents that the snapshot refers to (TRUST.md U2).
+// Heard acts on a snapshot, unless it is older than the one in use (SAFETY.md V4) and the store was not restored (TRUST.md
+// T6). Secrets that are newly granted are read first, so that all of a change is in the files at once. It fails without the
+// contents that the snapshot refers to (TRUST.md U2).
 func (a *Agent) Heard(snapshot *wire.Snapshot) error {
 	bags, err := a.bags.complete(snapshot)
 	if err != nil {
@@ -156,8 +156,9 @@ func (a *Agent) Heard(snapshot *wire.Snapshot) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	before := a.bags.whole(a.view)
-	if heard.Reset && !a.reset {
-		a.reset = true
+	if a.restored(heard) {
+		a.reset = a.reset || heard.Reset
+		heard.Reset = true
 		a.report.reset(a.view.Revisions, heard.Revisions)
 		if a.handlers != nil { // first: an agent that is killed meanwhile does the same again
 			restored := heard.View.For(heard.Own)
@@ -168,6 +169,9 @@ func (a *Agent) Heard(snapshot *wire.Snapshot) error {
 	if kind := before.Behind(heard); kind != "" {
 		a.report.refuse(kind, a.view.Revisions[kind], heard.Revisions[kind])
 		return nil
+	}
+	if a.handlers != nil && len(before.Revisions) > 0 {
+		a.handlers.withdraw(heard.View.For(heard.Own))
 	}
 	a.view = before.Merge(heard)
 	a.bags.shown = bags.retaining(a.view, a.bags.shown)
@@ -190,13 +194,25 @@ func (a *Agent) anew(heard conversation.Update) []conversation.Granted {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	view := a.view
-	if heard.Reset && !a.reset {
+	if a.restored(heard) {
 		view = rewind(view, heard)
 	}
 	if view.Behind(heard) != "" {
 		return nil
 	}
 	return view.Merge(heard).Unread()
+}
+
+// restored reports whether an update shows an earlier state of the store than the one in use. Either the controller has
+// found that, which counts once a connection, or a relation lives that had ended, in an update that is not older.
+func (a *Agent) restored(heard conversation.Update) bool {
+	switch {
+	case heard.Reset:
+		return !a.reset
+	case len(a.view.Revisions) == 0 || a.view.Behind(heard) != "":
+		return false
+	}
+	return a.view.revives(heard) || a.handlers != nil && a.handlers.revives(heard.View.For(heard.Own))
 }
 
 // apply writes what the projection holds, and plans another attempt for what failed. Memory comes first: an

@@ -124,6 +124,12 @@ func (m *model) hear(s *wire.Snapshot) {
 			return
 		}
 	}
+	revived := func(r *wire.Relation) bool { return m.ended[r.GetId()] && !r.GetEnded() }
+	if slices.ContainsFunc(s.GetRelations(), revived) { // TRUST.md T6
+		for _, r := range s.GetRelations() {
+			m.forgetEnded(r.GetId())
+		}
+	}
 	m.used, m.present = s.GetRevisions(), map[string]bool{}
 	here := map[int64]bool{}
 	var came []int64
@@ -147,6 +153,15 @@ func (m *model) hear(s *wire.Snapshot) {
 	m.order = slices.Concat(slices.DeleteFunc(slices.Clone(m.order), lost),
 		slices.DeleteFunc(slices.Clone(m.order), func(id int64) bool { return !lost(id) })) // TRUST.md T7
 	m.opened = m.opened || m.present["db"] && m.present["mail"]
+}
+
+// forgetEnded lets a relation that had ended begin anew.
+func (m *model) forgetEnded(id int64) {
+	if m.ended[id] {
+		delete(m.ended, id)
+		delete(m.bags, id)
+		m.order = slices.DeleteFunc(m.order, func(other int64) bool { return other == id })
+	}
 }
 
 func (m *model) tree() map[string]map[string]string {

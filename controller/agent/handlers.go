@@ -231,6 +231,27 @@ func (h *Handlers) leavings(snapshot conversation.Snapshot) map[string]leaving {
 	return all
 }
 
+// revives reports whether a relation whose end was handled lives in a snapshot.
+func (h *Handlers) revives(snapshot conversation.Snapshot) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.told.Revives(snapshot)
+}
+
+// withdraw forgets announcements of revisions that a snapshot has no more.
+func (h *Handlers) withdraw(snapshot conversation.Snapshot) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	told, withdrawn := h.told.Withdrawn(snapshot)
+	if !withdrawn {
+		return
+	}
+	h.told.set(told)
+	if err := h.told.save(); err != nil {
+		glog.Errorf("%v", err)
+	}
+}
+
 // drop ends the turn, whose event comes again. If the store was restored to a state that a snapshot shows, it forgets what
 // that may contradict, and no turn begins while era.begins is set.
 func (h *Handlers) drop(restored *conversation.Snapshot) {

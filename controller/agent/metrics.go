@@ -28,7 +28,7 @@ func (a *Agent) WriteMetrics(w io.Writer) error {
 		{"counter", "reconnects_total", "Conversations that ended or could not begin.", float64(r.reconnects)},
 		{"counter", "snapshots_applied_total", "Snapshots that were used.", float64(r.applied)},
 		{"counter", "snapshots_refused_total", "Snapshots older than what was used.", float64(r.refused)},
-		{"counter", "resets_total", "Snapshots of a restored store, with lower revisions, that were used.", float64(r.resets)},
+		{"counter", "resets_total", "Snapshots that showed an earlier state of the store, which was restored.", float64(r.resets)},
 		{"counter", "write_failures_total", "Attempts to write files that failed.", float64(r.failed)},
 		{"gauge", "relations", "Relations that have not ended.", float64(relations)},
 		{"gauge", "relations_complete", "Relations whose data is complete.", float64(complete)},

@@ -44,6 +44,16 @@ func (v Projection) Behind(heard conversation.Update) string {
 	return older
 }
 
+// revives reports whether a relation that had ended lives in an update. None does so unless the store was restored to an
+// earlier state, whose revisions may be higher (TRUST.md T6).
+func (v Projection) revives(heard conversation.Update) bool {
+	over := make(map[string]bool, len(v.View.Relations))
+	for _, r := range v.View.Relations {
+		over[key(r)] = ended(r)
+	}
+	return slices.ContainsFunc(heard.View.Relations, func(r conversation.Relation) bool { return !ended(r) && over[key(r)] })
+}
+
 // rewind returns what is known before an update that shows an earlier state of the store: heard may be older, a relation
 // that it shows has not ended, and each granted Secret must be read again. Until then its content stays (TRUST.md T6).
 func rewind(v Projection, heard conversation.Update) Projection {

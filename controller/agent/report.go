@@ -85,7 +85,7 @@ func (r *report) refuse(kind string, used, got uint64) {
 // reset notes that the store was restored to an earlier state than the one in use.
 func (r *report) reset(used, got map[string]uint64) {
 	r.resets++
-	glog.Warningf("the store was restored: accepting revisions %v after %v", got, used)
+	glog.Warningf("the store was restored to an earlier state: using revisions %v after %v", got, used)
 }
 
 // changed notes a change of the files.

@@ -77,6 +77,107 @@ func TestHandlersAfterReset(t *testing.T) {
 	assert.Equal(t, "store-relation-created", s.next().Hook, "the reset is remembered")
 }
 
+// A restore may raise the revisions: then no snapshot is older, and a relation that had ended lives. It comes back into the
+// files, each time that it does (TRUST.md T6).
+func TestRestoredStoreWithHigherRevisions(t *testing.T) {
+	v := newVolumes(t, t.TempDir())
+	a := New(settings(t, "db", ""), v.disk(), &controller{}, nil)
+	a.Start()
+	a.Connected()
+	host := func() string { return v.tree(t)["db"]["host"] }
+	at := func(revision uint64, ended bool, host string) *wire.Snapshot {
+		s := restored(revision, ended, host)
+		s.WentBack = false
+		return s
+	}
+	hear(a, at(90, false, "new"))
+	hear(a, at(91, true, "new"))
+	hear(a, at(80, false, "old"))
+	assert.Empty(t, host(), "a replica that is behind shows it alive")
+	hear(a, at(1_000_000, false, "old"))
+	assert.Equal(t, "old", host())
+	hear(a, at(1_000_001, true, "old"))
+	assert.Empty(t, host(), "it ends again")
+	hear(a, at(2_000_000, false, "older"))
+	assert.Equal(t, "older", host(), "another restore")
+	var metrics strings.Builder
+	require.NoError(t, a.WriteMetrics(&metrics))
+	assert.Contains(t, metrics.String(), "orcon_agent_resets_total 2")
+}
+
+// Handlers hear of a relation that had ended and lives again, also if the agent has restarted since.
+func TestHandlersAfterARestoreWithHigherRevisions(t *testing.T) {
+	for name, restarts := range map[string]bool{"the same process": false, "another process": true} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			for range 4 {
+				s.done(s.next(), "")
+			}
+			ended := heardAt(2)
+			ended.Relations[0].Ended = true
+			hear(s.agent, ended)
+			for range 2 {
+				s.done(s.next(), "")
+			}
+			s.nothing()
+			if restarts {
+				s.restart()
+			}
+			hear(s.agent, heardAt(1_000_000))
+			for _, hook := range []string{"store-relation-created", "store-relation-changed", "store-relation-joined"} {
+				turn := s.next()
+				assert.Equal(t, hook, turn.Hook)
+				s.done(turn, "")
+			}
+		})
+	}
+}
+
+// A revision of a secret that gets the number of a withdrawn one is announced, also after a restart of the agent.
+func TestHandlersHearOfARevisionAgain(t *testing.T) {
+	s := newStage(t)
+	for range 4 {
+		s.done(s.next(), "")
+	}
+	at := func(revision uint64, latest int64) {
+		snapshot := heardAt(revision)
+		snapshot.Secrets = []*wire.KnownSecret{{Id: "a", Latest: latest, Kept: 3}}
+		hear(s.agent, snapshot)
+	}
+	changed := func() {
+		t.Helper()
+		turn := s.next()
+		assert.Equal(t, "secret-changed", turn.Hook)
+		s.done(turn, "")
+	}
+	at(2, 5)
+	changed()
+	at(1_000_000, 4)
+	changed()
+	at(1_000_001, 3)
+	s.restart()
+	at(1_000_002, 5)
+	changed()
+	s.nothing()
+}
+
+// An agent that has lost which revisions it has used cannot tell a restored store from a replica that is behind.
+func TestHandlersBelieveNoRestoreWithoutRevisions(t *testing.T) {
+	s := newStage(t)
+	for range 4 {
+		s.done(s.next(), "")
+	}
+	ended := heardAt(2)
+	ended.Relations[0].Ended = true
+	hear(s.agent, ended)
+	for range 2 {
+		s.done(s.next(), "")
+	}
+	require.NoError(t, newVolumes(t, s.dir).disk().Memory.Replace(nil))
+	s.restart()
+	s.nothing()
+}
+
 // A unit that becomes the leader while it was cut off runs no handler on what it knew before: the leader before it may have
 // written, or the store was restored (SAFETY.md P1, V4).
 func TestNewLeaderWaitsForASnapshot(t *testing.T) {

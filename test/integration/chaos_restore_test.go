@@ -28,8 +28,10 @@ func TestChaosRestore(t *testing.T) {
 	saved := filepath.Join(w.dir, "etcd")
 	w.offline(func(etcd string) error { return os.CopyFS(saved, os.DirFS(etcd)) })
 	w.settled("after the backup")
+	ended := w.allRelations()[0]
 	require.True(t, w.endRelation(0))
 	w.settled("without a relation that the backup has")
+	require.NotEmpty(t, w.lacksFiles(&ended))
 	require.NoError(t, w.tenant())
 	w.settled("with another tenant")
 
@@ -39,6 +41,7 @@ func TestChaosRestore(t *testing.T) {
 		w.restoreStore(saved)
 		w.tenants--
 		w.calmly("each reader equals the restored store", w.unlikeStore)
+		w.calmly("the relation that exists again is in the files", func() string { return w.lacksFiles(&ended) })
 		w.journal.Restored()
 	})
 	w.settled("after the restore")
@@ -49,6 +52,18 @@ func TestChaosRestore(t *testing.T) {
 	assert.Empty(t, w.journal.Faults())
 	w.nothingLeft()
 	w.recovers()
+}
+
+// lacksFiles returns a pod of a relation's requirer that has no files of it.
+func (w *chaosWorld) lacksFiles(r *v1alpha1.Relation) string {
+	requirer := r.Spec.Requirer
+	for _, a := range w.node.all() {
+		files := filepath.Join(a.root, "bindings", requirer.Endpoint+"-"+strconv.FormatInt(int64(r.State.ID), 10))
+		if _, err := os.Stat(files); a.namespace == r.Namespace && a.application == requirer.Application && err != nil {
+			return err.Error()
+		}
+	}
+	return ""
 }
 
 // paused does something while no unit writes.

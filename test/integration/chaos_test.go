@@ -210,8 +210,11 @@ func (w *chaosWorld) nothingLeft() {
 	}
 	w.noPanics()
 	for _, c := range append(w.controllers, w.webhooks...) {
-		w.t.Logf("%s: %d files, %d goroutines", c.log, c.files(), c.metric("go_goroutines"))
+		goroutines := c.metric("go_goroutines")
+		w.t.Logf("%s: %d files, %d goroutines", c.log, c.files(), goroutines)
+		assert.Positive(w.t, goroutines)
 		assert.Less(w.t, c.files(), mostFiles+5*len(agents), "files of %s", c.log)
+		assert.Less(w.t, goroutines, mostGoroutines+50*len(agents), "goroutines of %s", c.log)
 	}
 }
 
@@ -228,5 +231,5 @@ func (w *chaosWorld) noPanics() {
 	}
 }
 
-// mostFiles is how many files a process may have open besides those of its agents.
-const mostFiles = 50
+// The files and goroutines that a process may have besides those of its agents.
+const mostFiles, mostGoroutines = 50, 500
