@@ -156,7 +156,7 @@ func (a *Agent) Heard(snapshot *wire.Snapshot) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	before := a.bags.whole(a.view)
-	if a.restored(heard) {
+	if wentBack(a.view, heard, a.reset) {
 		a.reset = a.reset || heard.Reset
 		heard.Reset = true
 		a.report.reset(a.view.Revisions, heard.Revisions)
@@ -169,9 +169,6 @@ func (a *Agent) Heard(snapshot *wire.Snapshot) error {
 	if kind := before.Behind(heard); kind != "" {
 		a.report.refuse(kind, a.view.Revisions[kind], heard.Revisions[kind])
 		return nil
-	}
-	if a.handlers != nil && len(before.Revisions) > 0 {
-		a.handlers.withdraw(heard.View.For(heard.Own))
 	}
 	a.view = before.Merge(heard)
 	a.bags.shown = bags.retaining(a.view, a.bags.shown)
@@ -194,25 +191,13 @@ func (a *Agent) anew(heard conversation.Update) []conversation.Granted {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	view := a.view
-	if a.restored(heard) {
+	if wentBack(a.view, heard, a.reset) {
 		view = rewind(view, heard)
 	}
 	if view.Behind(heard) != "" {
 		return nil
 	}
 	return view.Merge(heard).Unread()
-}
-
-// restored reports whether an update shows an earlier state of the store than the one in use. Either the controller has
-// found that, which counts once a connection, or a relation lives that had ended, in an update that is not older.
-func (a *Agent) restored(heard conversation.Update) bool {
-	switch {
-	case heard.Reset:
-		return !a.reset
-	case len(a.view.Revisions) == 0 || a.view.Behind(heard) != "":
-		return false
-	}
-	return a.view.revives(heard) || a.handlers != nil && a.handlers.revives(heard.View.For(heard.Own))
 }
 
 // apply writes what the projection holds, and plans another attempt for what failed. Memory comes first: an

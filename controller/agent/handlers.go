@@ -164,7 +164,7 @@ func (h *Handlers) begin() (t *turn, wait time.Duration, idle bool) {
 	}
 	snapshot.Batch, snapshot.Now = h.batch, time.Now()
 	snapshot.Bags = h.told.seen.under(snapshot.Bags)
-	h.told.set(h.told.Observe(snapshot))
+	h.told.set(conversation.Withdraw(h.told.Observe(snapshot), snapshot))
 	event, owed := conversation.Next(h.told.Memory, snapshot)
 	if !owed {
 		h.failed = failure{} // what failed is owed no more
@@ -229,27 +229,6 @@ func (h *Handlers) leavings(snapshot conversation.Snapshot) map[string]leaving {
 	maps.DeleteFunc(h.era.left, func(said string, _ time.Time) bool { _, owed := all[said]; return !owed })
 	maps.DeleteFunc(all, func(said string, _ leaving) bool { return time.Since(h.era.left[said]) < answerAgain })
 	return all
-}
-
-// revives reports whether a relation whose end was handled lives in a snapshot.
-func (h *Handlers) revives(snapshot conversation.Snapshot) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.told.Revives(snapshot)
-}
-
-// withdraw forgets announcements of revisions that a snapshot has no more.
-func (h *Handlers) withdraw(snapshot conversation.Snapshot) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	told, withdrawn := h.told.Withdrawn(snapshot)
-	if !withdrawn {
-		return
-	}
-	h.told.set(told)
-	if err := h.told.save(); err != nil {
-		glog.Errorf("%v", err)
-	}
 }
 
 // drop ends the turn, whose event comes again. If the store was restored to a state that a snapshot shows, it forgets what

@@ -44,14 +44,18 @@ func (v Projection) Behind(heard conversation.Update) string {
 	return older
 }
 
-// revives reports whether a relation that had ended lives in an update. None does so unless the store was restored to an
-// earlier state, whose revisions may be higher (TRUST.md T6).
-func (v Projection) revives(heard conversation.Update) bool {
+// wentBack reports whether an update shows an earlier state of the store than v. Either the controller has found that,
+// which counts once a connection, or a relation that had ended lives in an update that is not older (TRUST.md T6).
+func wentBack(v Projection, heard conversation.Update, counted bool) bool {
+	if heard.Reset {
+		return !counted
+	}
 	over := make(map[string]bool, len(v.View.Relations))
 	for _, r := range v.View.Relations {
 		over[key(r)] = ended(r)
 	}
-	return slices.ContainsFunc(heard.View.Relations, func(r conversation.Relation) bool { return !ended(r) && over[key(r)] })
+	revived := func(r conversation.Relation) bool { return !ended(r) && over[key(r)] }
+	return v.Behind(heard) == "" && slices.ContainsFunc(heard.View.Relations, revived)
 }
 
 // rewind returns what is known before an update that shows an earlier state of the store: heard may be older, a relation

@@ -155,26 +155,10 @@ func TestHandlersHearOfARevisionAgain(t *testing.T) {
 	at(1_000_000, 4)
 	changed()
 	at(1_000_001, 3)
+	changed()
 	s.restart()
 	at(1_000_002, 5)
 	changed()
-	s.nothing()
-}
-
-// An agent that has lost which revisions it has used cannot tell a restored store from a replica that is behind.
-func TestHandlersBelieveNoRestoreWithoutRevisions(t *testing.T) {
-	s := newStage(t)
-	for range 4 {
-		s.done(s.next(), "")
-	}
-	ended := heardAt(2)
-	ended.Relations[0].Ended = true
-	hear(s.agent, ended)
-	for range 2 {
-		s.done(s.next(), "")
-	}
-	require.NoError(t, newVolumes(t, s.dir).disk().Memory.Replace(nil))
-	s.restart()
 	s.nothing()
 }
 

@@ -209,12 +209,6 @@ func ownsPeerBag(r *Relation, s *Snapshot) bool {
 	return r.Role == application.Peer && (s.Leader || r.OwnApplicationWriter == s.Unit)
 }
 
-// Revives reports whether a relation that is over lives in a snapshot, which is not older than those before it. None does
-// so unless the store was restored to an earlier state (TRUST.md T6).
-func (m Memory) Revives(s Snapshot) bool {
-	return slices.ContainsFunc(s.Relations, func(r Relation) bool { return r.Life != Ending && m.Relations[r.UID].Stage == Over })
-}
-
 // Reset returns the memory of a unit after the store went back to an earlier state, which s shows. What was said of order
 // is forgotten: ends, departures, terms, revisions of secrets. What the handlers know of units and bags stays. So a
 // living relation that was over is created, each secret that the unit reads has changed, and the difference of a bag is

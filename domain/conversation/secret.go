@@ -93,21 +93,19 @@ func (m Memory) told(id string, change func(*ToldSecret)) Memory {
 	return m
 }
 
-// Withdrawn returns the memory without announcements of revisions that are later than a secret's latest in a snapshot,
-// which is not older than those before it, and whether there were any. Its owner has removed them, or the store was
-// restored to an earlier state (TRUST.md T6). So the secret has changed, and a later revision that gets such a number is
-// announced.
-func (m Memory) Withdrawn(s Snapshot) (after Memory, withdrawn bool) {
+// Withdraw returns a memory without announcements of revisions that are later than a secret's latest in a snapshot, which
+// is not older than those before it: its owner has removed them, or the store was restored to an earlier state (TRUST.md
+// T6). So the secret has changed, and a later revision that gets such a number is announced.
+func Withdraw(m Memory, s Snapshot) Memory {
 	for _, secret := range m.secrets(&s) {
 		if told := m.Secrets[secret.ID]; secret.Latest > 0 && secret.Latest < max(told.Changed, told.Expired) {
-			withdrawn = true
 			m = m.told(secret.ID, func(t *ToldSecret) {
 				t.Again = t.Again || t.Changed > secret.Latest
 				t.Changed, t.Expired = min(t.Changed, secret.Latest), min(t.Expired, secret.Latest)
 			})
 		}
 	}
-	return m, withdrawn
+	return m
 }
 
 // due reports whether a time has come; never where either is not known.
