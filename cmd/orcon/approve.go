@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/cluster"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/bundle"
 	engine "gitlab.ilabt.imec.be/tengu/orcon/controller/bundle"
@@ -79,7 +81,7 @@ func (o *approveOptions) run(c *cobra.Command, name string) error {
 		return fmt.Errorf("cannot approve %s: spec.approval.selfApproval is Forbid, and %s requested the change: "+
 			"ask another one to run orcon approve %s -n %s", convert.Owner(d), me, name, d.Namespace)
 	}
-	p, err := o.proposed(c, d)
+	p, err := o.proposed(c, kinds, d)
 	if err != nil {
 		return err
 	}
@@ -103,8 +105,8 @@ func (o *approveOptions) run(c *cobra.Command, name string) error {
 	return err
 }
 
-// proposed returns the plan that waits, checked by its digest.
-func (o *approveOptions) proposed(c *cobra.Command, d *v1alpha1.BundleDeployment) (p bundle.Plan, err error) {
+// proposed returns the plan that waits, checked by its digest and by what the controller published of its content.
+func (o *approveOptions) proposed(c *cobra.Command, kinds client.Reader, d *v1alpha1.BundleDeployment) (p bundle.Plan, err error) {
 	o.approves = true
 	deployed, err := o.connect(c, d.Name)
 	if err != nil {
@@ -115,8 +117,8 @@ func (o *approveOptions) proposed(c *cobra.Command, d *v1alpha1.BundleDeployment
 	deployed.world.ReadOnly = true // the account of the deployment carries the plan out
 	if d.Status.Plan.Revision == "" {
 		p, err = deployed.Plan(c.Context(), engine.Wish{Uninstall: true, ConfirmKinds: d.Spec.Prune.ConfirmKinds})
-	} else if err = deployed.Load(c.Context()); err == nil {
-		p, err = deployed.Store.Plan(c.Context(), deployed.Record().Last().Number)
+	} else {
+		p, err = stored(c.Context(), kinds, cluster.NewStore(deployed.world), d)
 	}
 	switch unread := deployed.world.Withheld().Unread; {
 	case err != nil || p.Digest == d.Status.Plan.Digest:
@@ -127,6 +129,30 @@ func (o *approveOptions) proposed(c *cobra.Command, d *v1alpha1.BundleDeployment
 		err = fmt.Errorf("cannot show the plan of %s: a new one is being made: run this again", convert.Owner(d))
 	}
 	return p, err
+}
+
+// stored returns the plan that waits from its record, as the controller stored it: users who may write the Secrets of
+// a record cannot write BundleRevisions (TRUST.md R2).
+func stored(ctx context.Context, kinds client.Reader, store *cluster.Store, d *v1alpha1.BundleDeployment) (p bundle.Plan, err error) {
+	record, err := store.Load(ctx)
+	if err != nil {
+		return p, err
+	}
+	last := record.Last().Number
+	if p, err = store.Plan(ctx, last); err != nil {
+		return p, err
+	}
+	var r v1alpha1.BundleRevision
+	name := d.Status.Plan.Revision
+	if err := kinds.Get(ctx, client.ObjectKey{Namespace: d.Namespace, Name: name}, &r); client.IgnoreNotFound(err) != nil {
+		return p, fmt.Errorf("cannot read BundleRevision %s: %w", name, err)
+	}
+	if !metav1.IsControlledBy(&r, d) || r.Spec.PlanDigest != d.Status.Plan.Digest || !slices.Equal(r.Spec.Contents, store.Contents(last)) {
+		return p, fmt.Errorf("cannot show the plan of %s: its record differs from BundleRevision %s: if a new plan is being made, run this again; "+
+			"else the Secrets orcon-bundle-%s… were changed by hand: kubectl describe bundledeployment %[3]s -n %s shows the cure",
+			convert.Owner(d), name, d.Name, d.Namespace)
+	}
+	return p, nil
 }
 
 // approval returns the Approval of a user.

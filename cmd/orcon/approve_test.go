@@ -1,9 +1,15 @@
 package main
 
 import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"maps"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -58,6 +64,63 @@ func TestApproveForbidden(t *testing.T) {
 				assert.Contains(t, errs, line, tc.why)
 			}
 			assert.NotContains(t, errs, "--resource-name", "the next revision has other Secrets")
+		})
+	}
+}
+
+// What is shown for approval is what the controller stored: content of the record that no BundleRevision of the
+// deployment confirms is another's, whichever digest it names (TRUST.md R2).
+func TestApproveShowsWhatIsApproved(t *testing.T) {
+	text, err := json.Marshal(bundle.Plan{Digest: "d", Actions: []bundle.Action{{Verb: bundle.Create, ID: bundle.ID{Kind: "ConfigMap", Namespace: "shop", Name: "page"}}}})
+	require.NoError(t, err)
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	_, err = w.Write(text)
+	require.NoError(t, errors.Join(err, w.Close()))
+	sum := sha256.Sum256(packed.Bytes())
+	name := "orcon-bundle-shop-" + hex.EncodeToString(sum[:16])
+	record, err := json.Marshal(map[string]any{
+		"record": bundle.Record{Revisions: []bundle.Revision{{Number: 1, Content: 1}}}, "contents": map[int][]string{1: {name}},
+	})
+	require.NoError(t, err)
+	revision := func(owner, contents, digest string) string {
+		return `{"metadata":{"name":"shop-1","namespace":"shop","ownerReferences":[{"apiVersion":"orcon.tengu.io/v1alpha1","kind":"BundleDeployment","name":"shop","uid":"` +
+			owner + `","controller":true}]},"spec":{"deployment":"shop","revision":1,"planDigest":"` + digest + `","contents":["` + contents + `"]}}`
+	}
+	const path, differs, none = group + "namespaces/shop/bundlerevisions/shop-1", "differs from BundleRevision shop-1", "none"
+	tests := map[string]struct{ why, revision, says string }{
+		"Stored":       {"as the controller stored it", revision("u", name, "d"), ""},
+		"Content":      {"who may write Secrets put another content there, under the digest that waits", revision("u", "orcon-bundle-shop-other", "d"), differs},
+		"Digest":       {"the revision is of another plan", revision("u", name, "e"), differs},
+		"OfOthers":     {"it is another deployment's", revision("v", name, "d"), differs},
+		"NotThere":     {"it is not written yet, or no more", none, differs},
+		"NotPermitted": {"who approves must be able to read it", "", "--clusterrole=orcon-bundle-approve"},
+	}
+	for label, tc := range tests {
+		t.Run(label, func(t *testing.T) {
+			answers := map[string]string{
+				"/apis/orcon.tengu.io/v1alpha1": strings.Replace(kindsOf, `"resources":[`, `"resources":[
+					{"name":"approvals","kind":"Approval","namespaced":true},{"name":"bundlerevisions","kind":"BundleRevision","namespaced":true},`, 1),
+				group + "namespaces/shop/bundledeployments/shop": `{"metadata":{"namespace":"shop","name":"shop","uid":"u"},"spec":{"approval":{"mode":"Digest"}},
+					"status":{"plan":{"digest":"d","revision":"shop-1"}}}`,
+				group + "namespaces/shop/approvals": `{"metadata":{"namespace":"shop","name":"shop-x"},"spec":{"planDigest":"d","author":"a/low"}}`,
+				"/api/v1/namespaces/shop/secrets/orcon-bundle-shop": `{"kind":"Secret","apiVersion":"v1","metadata":{"namespace":"shop","name":"orcon-bundle-shop","resourceVersion":"1"},
+					"data":{"data":"` + base64.StdEncoding.EncodeToString(record) + `"}}`,
+				"/api/v1/namespaces/shop/secrets/" + name: `{"kind":"Secret","apiVersion":"v1","metadata":{"namespace":"shop","name":"` + name + `"},
+					"data":{"data":"` + base64.StdEncoding.EncodeToString(packed.Bytes()) + `"}}`,
+			}
+			if tc.revision != none {
+				answers[path] = tc.revision
+			}
+			code, out, errs := call("", append([]string{"approve", "shop", "--yes"}, asks(t, answers)...)...)
+			if tc.says == "" {
+				require.Zero(t, code, errs)
+				assert.Contains(t, out, "create   ConfigMap shop/page")
+				return
+			}
+			assert.NotZero(t, code, tc.why)
+			assert.NotContains(t, out, "page", tc.why)
+			assert.Contains(t, errs, tc.says, tc.why)
 		})
 	}
 }

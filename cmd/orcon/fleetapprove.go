@@ -95,7 +95,7 @@ func (o *fleetApproveOptions) plans(c *cobra.Command, kinds client.Client, set *
 			continue
 		}
 		fmt.Fprintf(c.OutOrStdout(), "%s:\n", d.Name)
-		p, err := o.proposed(c, d)
+		p, err := o.proposed(c, kinds, d)
 		if err != nil {
 			return nil, o.permitted(c.Context(), d.Name, err)
 		}

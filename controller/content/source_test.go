@@ -3,9 +3,12 @@ package content_test
 import (
 	"bytes"
 	"context"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,9 +27,12 @@ import (
 func TestIsolatedCacheIsForWhoCouldFetch(t *testing.T) {
 	d := newDesk(t)
 	open := d.serve("a.yaml", configMap)
+	private := httptest.NewTLSServer(http.NotFoundHandler())
+	defer private.Close()
+	authority := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: private.Certificate().Raw}))
 	credentials := []bundle.Credentials{
 		{}, {Token: "a"}, {Token: "b"}, {Username: "a"}, {Username: "a", Password: "a"}, {PrivateKey: "a", KnownHosts: "a"},
-		{PrivateKey: "a", KnownHosts: "b"}, {Password: "a"},
+		{PrivateKey: "a", KnownHosts: "b"}, {Password: "a"}, {CA: authority},
 	}
 	for range 2 {
 		for _, c := range credentials {

@@ -224,10 +224,49 @@ func TestNamespaceRequiresApproval(t *testing.T) {
 	w.ready(d, "Healthy")
 }
 
+// TRUST.md R2: users who may write nothing but what a deployment reads have its account write what they may not. In a
+// namespace that requires approval that waits, and they cannot approve it.
+func TestContentIsWrittenByOthers(t *testing.T) {
+	t.Parallel()
+	w := newOperated(t)
+	w.controller()
+	d := w.bundle(configMap("a", "1"))
+	require.NoError(t, w.admin.Create(w.ctx, d))
+	w.ready(d, "Healthy")
+	name := "writer-" + w.namespace
+	w.cluster.Kubectl(t, "-n", w.namespace, "create", "role", name, "--verb=get,update", "--resource=configmaps", "--resource-name=content-shop")
+	w.cluster.Kubectl(t, "-n", w.namespace, "create", "rolebinding", name, "--role="+name, "--user="+name)
+	writer := *w
+	writer.admin = w.user(name)
+	writes := func(name string) {
+		content := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "content-shop"}}
+		content.Data = map[string]string{"all.yaml": configMap("a", "1") + configMap(name, "1")}
+		controlplane.Eventually(t, func() bool { return writer.admin.Update(w.ctx, content) == nil }, soon, "the API server knows the role")
+	}
+	writes("b")
+	controlplane.Eventually(t, func() bool { return w.configMaps()["b"] != nil }, soon)
+	own := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "own"}}
+	require.True(t, apierrors.IsForbidden(writer.admin.Create(w.ctx, own)))
+
+	w.cluster.Kubectl(t, "annotate", "namespace", w.namespace, "orcon.tengu.io/approval=Digest")
+	writes("c")
+	w.ready(d, "WaitingForApproval")
+	require.NotContains(t, w.configMaps(), "c")
+	require.True(t, apierrors.IsForbidden(writer.approve(d, d.Status.Plan.Digest, name)))
+	require.NoError(t, w.approve(d, d.Status.Plan.Digest, "admin"))
+	controlplane.Eventually(t, func() bool { return w.configMaps()["c"] != nil }, soon)
+}
+
 // as is a user who has a role in the namespace.
 func (w *operated) as(user, role string) client.Client {
 	w.t.Helper()
 	w.cluster.Kubectl(w.t, "-n", w.namespace, "create", "rolebinding", user, "--clusterrole="+role, "--user="+user)
+	return w.user(user)
+}
+
+// user is a client of a user, with the roles that the user has.
+func (w *operated) user(user string) client.Client {
+	w.t.Helper()
 	cfg := rest.CopyConfig(w.cluster.Config(w.t))
 	cfg.Impersonate = rest.ImpersonationConfig{UserName: user}
 	c, err := client.New(cfg, client.Options{Scheme: w.admin.Scheme(), Mapper: w.admin.RESTMapper()})

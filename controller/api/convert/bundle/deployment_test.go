@@ -72,7 +72,8 @@ func TestSetDeployment(t *testing.T) {
 	d.Generation = 3
 	var s bundle.Standing
 	for range maxWaits + 1 {
-		s.Next.Waits = append(s.Next.Waits, bundle.Wait{For: strings.Repeat("ü", condition.MaxEntry)})
+		long := strings.Repeat("ü", condition.MaxEntry)
+		s.Next.Waits = append(s.Next.Waits, bundle.Wait{ID: bundle.ID{Kind: long, Name: long}, For: long})
 	}
 	SetDeployment(d, s, bundle.Record{}, time.Unix(1, 0))
 	assert.EqualValues(t, 3, d.Status.ObservedGeneration)
