@@ -103,6 +103,7 @@ func TestInstallsItself(t *testing.T) {
 	assert.NotContains(t, out, "--confirm CustomResourceDefinition", "definitions stay")
 	l.must("uninstall orcon -n default --yes --timeout 3m --confirm Namespace/" + system)
 	c.Kubectl(t, "get", "-f", flags)
+	c.Kubectl(t, "get", "validatingadmissionpolicy/orcon-leave", "validatingadmissionpolicybinding/orcon-leave")
 	out = l.must("leave --end --yes")
 	assert.Contains(t, out, "deleted CustomResourceDefinition interfaces.orcon.tengu.io")
 	controlplane.Eventually(t, func() bool { return assert.ObjectsAreEqual(before, c.Snapshot(t)) }, time.Minute, "what was stored is collected")
