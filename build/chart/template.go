@@ -66,7 +66,11 @@ func (p *places) template(o bundle.Object) (string, error) {
 	if strings.Contains(fmt.Sprint(o), mark) {
 		return "", fmt.Errorf("cannot make a template of %s: it contains %q, which marks expressions", id, mark)
 	}
+	lasts := o.Annotation(bundle.PruneKey) == string(bundle.PruneNever)
 	o, _ = p.walk(map[string]any(o)).(map[string]any)
+	if lasts {
+		keep(o)
+	}
 	switch id.Kind {
 	case "Deployment":
 		if err := p.deployment(id.Name, o); err != nil {
@@ -74,8 +78,6 @@ func (p *places) template(o bundle.Object) (string, error) {
 		}
 	case "ConfigMap":
 		p.configMap(o)
-	case "CustomResourceDefinition", "PersistentVolumeClaim":
-		keep(o)
 	}
 	text, err := yaml.Marshal(o)
 	if err != nil {
@@ -171,8 +173,9 @@ func (p *places) configMap(o map[string]any) {
 	}
 }
 
-// keep has Helm leave an object where it is when the release is uninstalled. With a definition all objects of its kind
-// would go, and with them every relation; with a claim for a volume the states of all runs.
+// keep has Helm leave an object where it is when the release is uninstalled, as the other tools do that deploy it. With a
+// definition all objects of its kind would go, and with them every relation; with a claim for a volume the states of all
+// runs; with the policy that keeps definitions, what refuses their deletion.
 func keep(o map[string]any) {
 	metadata, _ := o["metadata"].(map[string]any)
 	annotations, _ := metadata["annotations"].(map[string]any)

@@ -31,9 +31,10 @@ func newCheck() *cobra.Command {
 Deployments, whether the API server trusts its webhooks, and whether NetworkPolicies cut a port
 of its pods, or those of builtin:network-policies would. It has the API server admit a
 declaring pod by a dry run in a namespace that has opted in, and sends a request to the relations
-API. It lists the namespaces that do not let the bundle controller act as the accounts of their
-BundleDeployments. It also lists who may change what Orcon runs, according to the cluster's roles,
-which you must be permitted to list. It changes nothing.
+API. It names a BundleDeployment or JobWorkspace whose controller is not installed, with the command
+that installs it. It lists the namespaces that do not let the bundle controller act as the accounts
+of their BundleDeployments. It also lists who may change what Orcon runs, according to the cluster's
+roles, which you must be permitted to list. It changes nothing.
 
 With -n it checks one namespace: its label, its schema mode, the webhook there, whether each
 application is ready, and, if you may list them, Orcon's Deployments that serve relations and the

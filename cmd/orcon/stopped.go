@@ -7,6 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/installation"
 )
 
 // The values of label app.kubernetes.io/name of Orcon's controllers.
@@ -16,7 +18,7 @@ const (
 )
 
 // installBundles is the command that installs the bundle controller.
-const installBundles = "orcon install builtin:bundle-controller --name orcon-bundles -n orcon-system"
+const installBundles = installation.InstallBundles
 
 // controllers are the Deployments of Orcon.
 type controllers struct {

@@ -49,12 +49,22 @@ const (
 
 func newApplied(t *testing.T) *applied {
 	t.Helper()
-	cluster := controlplane.Start(t)
 	root, err := controlplane.Root()
 	require.NoError(t, err)
-	w := &applied{root: root}
-	cluster.Kubectl(t, "apply", "-k", filepath.Join(root, kustomization))
-	cluster.Established(t)
+	w := newAppliedBy(t, func(c *controlplane.Cluster) {
+		c.Kubectl(t, "apply", "-k", filepath.Join(root, kustomization))
+		c.Established(t)
+	})
+	w.root = root
+	return w
+}
+
+// newAppliedBy returns an Orcon that a function installs, with its definitions established.
+func newAppliedBy(t *testing.T, install func(*controlplane.Cluster)) *applied {
+	t.Helper()
+	cluster := controlplane.Start(t)
+	w := &applied{}
+	install(cluster)
 	w.controllerWorld = newWorldIn(t, cluster)
 	w.bank = w.another()
 	w.deploy()

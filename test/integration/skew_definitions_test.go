@@ -53,8 +53,8 @@ func TestUpgradeOfDefinitions(t *testing.T) {
 		}
 		return all
 	}
-	assert.Empty(t, refused(oldestSupported(t)))
-	earlier := refused(sourcesOf(t, unsupported))
+	assert.Empty(t, refused(controlplane.OldestSupported(t)))
+	earlier := refused(controlplane.Sources(t, unsupported))
 	for _, kind := range []string{"relatedapplications", "relations"} {
 		findings := earlier["orcon.tengu.io_"+kind+".yaml"]
 		require.NotEmpty(t, findings, kind)
@@ -80,7 +80,7 @@ func TestUpgradeOfUnsupported(t *testing.T) {
 	require.NoError(t, os.WriteFile(object, []byte(`{apiVersion: orcon.tengu.io/v1alpha1, kind: Relation, metadata: {name: web},
   spec: {interface: http, requirer: {application: web, endpoint: site}, provider: {application: blog, endpoint: main}}}`), 0o600))
 	id := func() string { return cluster.Kubectl(t, "get", "relation", "web", "-o", "jsonpath={.status.id}") }
-	change(sourcesOf(t, unsupported))
+	change(controlplane.Sources(t, unsupported))
 	cluster.Kubectl(t, "create", "-f", object)
 	cluster.Kubectl(t, "patch", "relation", "web", "--subresource=status", "--type=merge", "-p", `{"status":{"id":7}}`)
 	require.Equal(t, "7", id())

@@ -64,11 +64,11 @@ type skewWorld struct {
 // leader: whichever of policies and controllers is replaced or rolled back first (TRUST.md R1).
 func TestPoliciesAdmitTwoReleases(t *testing.T) {
 	t.Parallel()
-	sources := oldestSupported(t)
+	sources := controlplane.OldestSupported(t)
 	root, err := controlplane.Root()
 	require.NoError(t, err)
 	cluster := controlplane.Start(t)
-	before := release{manifestsOf(t, cluster, sources), built(t, sources, "relations-controller")}
+	before := release{manifestsOf(t, cluster, sources), controlplane.Built(t, sources, "relations-controller")}
 	after := release{manifestsOf(t, cluster, root), controlplane.Binary(t, "relations-controller")}
 	apply := func(files ...string) func() {
 		return func() {

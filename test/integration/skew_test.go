@@ -2,10 +2,7 @@ package integration
 
 import (
 	"cmp"
-	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -19,50 +16,14 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
 
-// oldestSupported returns a folder with the sources of the oldest commit whose objects and agents are supported.
-func oldestSupported(t *testing.T) string {
-	t.Helper()
-	root, err := controlplane.Root()
-	require.NoError(t, err)
-	commit, err := os.ReadFile(filepath.Join(root, "test", "skew", "oldest-supported"))
-	require.NoError(t, err)
-	return sourcesOf(t, strings.TrimSpace(string(commit)))
-}
-
-// sourcesOf returns a folder with the sources of a commit.
-func sourcesOf(t *testing.T, commit string) string {
-	t.Helper()
-	root, err := controlplane.Root()
-	require.NoError(t, err)
-	dir, packed := t.TempDir(), filepath.Join(t.TempDir(), "sources.tar")
-	for _, line := range [][]string{
-		{"git", "-C", root, "archive", "--output=" + packed, commit}, {"tar", "-xf", packed, "-C", dir},
-	} {
-		said, err := exec.CommandContext(t.Context(), line[0], line[1:]...).CombinedOutput()
-		require.NoError(t, err, "the history of the repository must have the commit: %s", said)
-	}
-	return dir
-}
-
-// built builds a program of a folder with sources.
-func built(t *testing.T, sources, name string) string {
-	t.Helper()
-	program := filepath.Join(t.TempDir(), name)
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", program, "./cmd/"+name)
-	build.Dir = sources
-	said, err := build.CombinedOutput()
-	require.NoError(t, err, "%s", said)
-	return program
-}
-
 // Programs of the oldest supported commit are replaced while relations live: the controllers, then the webhooks, then by
 // and by the agents. Old agents read and write, answer ends, and outlive the death of a replica, alone and beside new ones
 // (TRUST.md A6).
 func TestRollingUpgrade(t *testing.T) {
-	sources := oldestSupported(t)
+	sources := controlplane.OldestSupported(t)
 	programs := map[string]string{}
 	for _, name := range []string{"relation-agent", "relations-controller", "relations-mutating-webhook"} {
-		programs[name] = built(t, sources, name)
+		programs[name] = controlplane.Built(t, sources, name)
 	}
 	w := newChaosWorldOf(t, func(name string) string { return cmp.Or(programs[name], controlplane.Binary(t, name)) })
 	w.open()
@@ -153,12 +114,12 @@ func installFrom(t *testing.T, cluster *controlplane.Cluster, sources string) {
 // that are owed, units and data; and goes on counting where that one stopped (TRUST.md A6).
 func TestUpgradeInPlace(t *testing.T) {
 	t.Parallel()
-	sources := oldestSupported(t)
+	sources := controlplane.OldestSupported(t)
 	cluster := controlplane.Start(t)
 	installFrom(t, cluster, sources)
 	w := newWorldIn(t, cluster)
 	kubeconfig := w.kubeconfigOf(controllerUser)
-	old := w.startProcess(built(t, sources, "relations-controller"), kubeconfig)
+	old := w.startProcess(controlplane.Built(t, sources, "relations-controller"), kubeconfig)
 	db := w.consumer("db", map[string]string{
 		application.KeyProvides: "main:pg", application.KeyHandlers: "/handlers", application.PrefixData + "main": "host: db",
 	})

@@ -68,8 +68,14 @@ func install(t *testing.T, c *controlplane.Cluster) {
 	root, err := controlplane.Root()
 	require.NoError(t, err)
 	c.Kubectl(t, "create", "namespace", "orcon-system")
-	c.Kubectl(t, "apply", "-k", filepath.Join(root, "deployment", "crd"))
-	c.Kubectl(t, "apply", "-k", filepath.Join(root, "deployment", "bundle-controller"))
+	installFrom(t, c, root)
+}
+
+// installFrom installs what the bundle controller of a folder with sources needs into its namespace.
+func installFrom(t *testing.T, c *controlplane.Cluster, sources string) {
+	t.Helper()
+	c.Kubectl(t, "apply", "-k", filepath.Join(sources, "deployment", "crd"))
+	c.Kubectl(t, "apply", "-k", filepath.Join(sources, "deployment", "bundle-controller"))
 	c.Established(t)
 }
 

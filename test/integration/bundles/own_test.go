@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -102,6 +103,7 @@ func TestInstallsItself(t *testing.T) {
 	assert.NotContains(t, out, "--confirm CustomResourceDefinition", "definitions stay")
 	l.must("uninstall orcon -n default --yes --timeout 3m --confirm Namespace/" + system)
 	c.Kubectl(t, "get", "-f", flags)
+	c.Kubectl(t, "get", "validatingadmissionpolicy/orcon-leave", "validatingadmissionpolicybinding/orcon-leave")
 	out = l.must("leave --end --yes")
 	assert.Contains(t, out, "deleted CustomResourceDefinition interfaces.orcon.tengu.io")
 	controlplane.Eventually(t, func() bool { return assert.ObjectsAreEqual(before, c.Snapshot(t)) }, time.Minute, "what was stored is collected")
@@ -137,7 +139,7 @@ func TestBundleControllerOutlivesItsDeployments(t *testing.T) {
 	l.must("uninstall orcon-bundles -n " + system + " --yes --timeout 3m")
 }
 
-// pretendPods makes the pods of a namespace ready, and its Services answered: there is no node
+// pretendPods makes the pods of a namespace ready, those of Jobs complete, and its Services answered: there is no node
 // that would.
 func pretendPods(t *testing.T, c *controlplane.Cluster, namespace string) {
 	t.Helper()
@@ -151,6 +153,9 @@ func pretendPods(t *testing.T, c *controlplane.Cluster, namespace string) {
 			pods, _ := client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{FieldSelector: "status.phase=Pending"})
 			for _, p := range pods.Items {
 				p.Status.Phase = corev1.PodRunning
+				if p.Labels[batchv1.JobNameLabel] != "" {
+					p.Status.Phase = corev1.PodSucceeded
+				}
 				p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionTrue})
 				_, _ = client.CoreV1().Pods(namespace).UpdateStatus(ctx, &p, metav1.UpdateOptions{})
 			}
