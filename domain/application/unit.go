@@ -3,6 +3,7 @@ package application
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"time"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
@@ -10,8 +11,7 @@ import (
 
 // Unit is one pod of an application.
 type Unit struct {
-	// Number is the unit's name within its application; never used again for
-	// another (SAFETY.md A2, D10).
+	// Number is the unit's name within its application; never used again for another (SAFETY.md A2, D10).
 	Number int
 	Pod    string
 	PodUID string
@@ -21,13 +21,11 @@ type Unit struct {
 	// Handles is set where its pod has handlers, which must hear of a relation's end.
 	Handles bool
 	Since   time.Time
-	// Leaving says why it will be gone, by the same words, while its pod ends: the unit
-	// itself hears of it, the others when it is gone (SAFETY.md E14).
+	// Leaving says why it will be gone while its pod ends: the unit itself hears of it, the others later (SAFETY.md E14).
 	Leaving string
 	// Returns is set while the unit's pod ends and another one takes its place: the unit does not leave.
 	Returns bool
-	// Gone says why the unit is gone; empty while it lives. GoneSince is when that was
-	// found.
+	// Gone says why the unit is gone; empty while it lives. GoneSince is when that was found.
 	Gone      string
 	GoneSince time.Time
 	// Overdue is since when its pod's gate is closed although its application has all data; zero if it is not.
@@ -37,7 +35,7 @@ type Unit struct {
 	Workload  status.Info
 	Failing   status.Failure
 	Unwritten status.Unwritten
-	// Outdated is when its agent was last too old to receive its data; zero if it was not. It ends with the pod, too.
+	// Outdated is when its agent was last too old to receive its data; zero if it was not. It ends with the pod too.
 	Outdated time.Time
 }
 
@@ -49,36 +47,39 @@ const (
 	GoneApplication = "application-removed"
 )
 
-// keepGone is the number of gone units that are remembered, for people who look and for applications that are owed
-// their departure (SAFETY.md P2).
+// keepGone is how many gone units are remembered, for people and for applications that are owed their departure (P2).
 const keepGone = 64
 
 // Mourning is the time for which the data of a unit is kept after it is needed no more (SAFETY.md P2).
 const Mourning = time.Hour
 
-// Number gives every pod its unit. A StatefulSet's pod has its ordinal; any
-// other takes the next number. It returns the units in order of number, and the
-// next number.
+// Number gives every pod its unit. A StatefulSet's pod has its ordinal; any other takes the next number. It returns the
+// units in order of number, and the next number. While another pod has the ordinal as its number, a pod waits
+// for it if it ends, and takes the next number if it stays.
 func Number(app Application, units []Unit, next int, now time.Time) ([]Unit, int) {
-	ordinals := app.ordinals()
-	live := map[string]Pod{}
-	known := map[string]bool{}
+	live, known, pods := map[string]Pod{}, map[string]bool{}, map[int]string{}
 	units = slices.Clone(units)
 	for _, u := range units {
-		known[u.PodUID] = true
+		known[u.PodUID], pods[u.Number] = true, u.PodUID
 	}
 	for _, p := range app.Pods {
-		if !p.Injected {
-			continue
+		if p.Injected {
+			live[p.UID] = p
 		}
-		live[p.UID] = p
-		if known[p.UID] {
+	}
+	for _, p := range app.Pods {
+		if !p.Injected || known[p.UID] {
 			continue
 		}
 		u := Unit{Number: next, Pod: p.Name, PodUID: p.UID, Since: p.Created, Handles: HearsOfEvents(p.Annotations)}
-		if ordinals && p.Ordinal >= 0 {
-			u.Number = p.Ordinal
-			units = slices.DeleteFunc(units, func(old Unit) bool { return old.Number == p.Ordinal })
+		if app.ordinals() && p.Ordinal >= 0 {
+			switch holder, held := live[pods[p.Ordinal]]; {
+			case held && holder.Ending:
+				continue
+			case !held:
+				u.Number = p.Ordinal
+				units = slices.DeleteFunc(units, func(old Unit) bool { return old.Number == p.Ordinal })
+			}
 		}
 		next = max(next, u.Number+1)
 		units = append(units, u)
@@ -91,8 +92,7 @@ func Number(app Application, units []Unit, next int, now time.Time) ([]Unit, int
 	return forget(units), next
 }
 
-// followed returns a unit as its pod is, which lives or does not: a living one is not
-// gone, whatever it was while its application had lost its name.
+// followed returns a unit as its pod is: a living one is not gone, whatever it was while its application had no name.
 func followed(u Unit, app Application, pod Pod, lives bool, now time.Time) Unit {
 	returns := app.returns(u)
 	u.Leaving, u.Returns = "", lives && pod.Ending && returns
@@ -115,10 +115,9 @@ func (a Application) ordinals() bool {
 	return len(a.Workloads) == 1 && a.Workloads[0].Kind == StatefulSet
 }
 
-// returns reports whether the unit is only between two pods: an ordinal below
-// the StatefulSet's replicas is the same unit after a restart.
+// returns reports whether the unit is only between two pods: its ordinal, below the replicas, will have a pod again.
 func (a Application) returns(u Unit) bool {
-	return a.ordinals() && u.Number < a.Workloads[0].Replicas
+	return a.ordinals() && u.Number < a.Workloads[0].Replicas && u.Pod == a.Workloads[0].Name+"-"+strconv.Itoa(u.Number)
 }
 
 func (a Application) whyGone(u Unit) string {

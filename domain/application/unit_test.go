@@ -2,10 +2,12 @@ package application_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
@@ -217,6 +219,64 @@ func TestNumbersAreNeverReused(t *testing.T) {
 			again, same := application.Number(a, units, next, now)
 			assert.Equal(t, units, again)
 			assert.Equal(t, next, same)
+		}
+	})
+}
+
+// However an application changes between a Deployment, a StatefulSet and both, a pod keeps its number as long as it lives: no
+// other pod is its unit meanwhile (SAFETY.md D10, TRUST.md T11). A pod whose ordinal a pod that ends has waits for that.
+func TestLivingPodsKeepTheirNumbers(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var units []application.Unit
+		next, made := 0, 0
+		numbers := map[string]int{}
+		var pods []application.Pod // of Deployments: they may end long after their owner has gone
+		for range rapid.IntRange(1, 20).Draw(t, "steps") {
+			replicas := rapid.IntRange(0, 4).Draw(t, "replicas")
+			var ordinals []string
+			for i := range replicas {
+				ordinals = append(ordinals, fmt.Sprintf("web-%d", i))
+			}
+			a := deployed(application.StatefulSet, replicas, ordinals...)
+			if rapid.IntRange(0, 2).Draw(t, "no StatefulSet") == 0 {
+				a.Workloads, a.Pods = nil, nil
+			}
+			deployment := rapid.Bool().Draw(t, "Deployment")
+			if deployment {
+				made++
+				one := deployed(application.Deployment, 0, fmt.Sprintf("pod-%d", made))
+				a.Workloads, pods = append(a.Workloads, one.Workloads...), append(pods, one.Pods...)
+			}
+			pods = slices.Clone(pods[rapid.IntRange(0, len(pods)).Draw(t, "fewer"):])
+			for i := range pods {
+				pods[i].Ending = !deployment
+			}
+			a.Pods = append(a.Pods, pods...)
+			units, next = application.Number(a, units, next, time.Time{})
+
+			now, taken := map[string]int{}, map[int]bool{}
+			for _, u := range units {
+				require.False(t, taken[u.Number], "two units have number %d", u.Number)
+				taken[u.Number] = true
+				if u.Gone == "" {
+					now[u.PodUID] = u.Number
+				}
+			}
+			for _, p := range a.Pods {
+				number, is := now[p.UID]
+				if before, was := numbers[p.UID]; was {
+					require.True(t, is, "%s is no unit any more", p.Name)
+					require.Equal(t, before, number, p.Name)
+				}
+				waits := slices.ContainsFunc(pods, func(q application.Pod) bool { return q.Ending && now[q.UID] == p.Ordinal })
+				require.True(t, is || waits, "%s is no unit", p.Name)
+			}
+			numbers = map[string]int{}
+			for _, p := range a.Pods {
+				if number, is := now[p.UID]; is {
+					numbers[p.UID] = number
+				}
+			}
 		}
 	})
 }

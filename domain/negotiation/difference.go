@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
@@ -30,7 +31,7 @@ func difference(f *facts, s settlement) []relation.Decision {
 	remembered, forgotten := s.records(f.Records, f.Databags)
 	changed, made := s.copies.decisions()
 	return slices.Concat(changed, s.releases(), s.counts(f.LastRelation), deliveries(f.Outboxes), publications(f), s.keeps(f.sides),
-		remembered, s.relates(), s.updates(f.unreadable), offers{f}.admissions(),
+		remembered, s.relates(), s.updates(f.unreadable), s.duplicates(f.unreadable), offers{f}.admissions(),
 		s.answers(f.Offers),
 		s.withdrawals(), s.drops(), forgotten, f.unreadable.marks(), made)
 }
@@ -186,6 +187,26 @@ func (s settlement) updates(u unreadable) []relation.Decision {
 		r := refused.Relation
 		r.State = refused.state()
 		if r.Deleted.IsZero() && !reflect.DeepEqual(r.State, refused.State) {
+			decisions = append(decisions, relation.Update{Relation: r})
+		}
+	}
+	return decisions
+}
+
+// duplicates shows on living relations that another one has their identity, as after a restore.
+func (s settlement) duplicates(u unreadable) []relation.Decision {
+	var decisions []relation.Decision
+	for _, r := range s.succeeded {
+		if !r.Deleted.IsZero() || r.State.HeldReason == relation.ReasonDeclarationGone || u.relation(r) {
+			continue
+		}
+		before := r.State
+		for _, current := range s.judged.relations.all {
+			if current.UID == r.UID {
+				r.State.Status, r.State.Conditions = relation.Failed, condition.Stuck(relation.ReasonRelated, alreadyRelated(current))
+			}
+		}
+		if !reflect.DeepEqual(r.State, before) {
 			decisions = append(decisions, relation.Update{Relation: r})
 		}
 	}

@@ -126,7 +126,7 @@ func (u upkeep) kept(stored sides) []relation.Side {
 type keeping struct {
 	units
 	upkeep
-	// about has the names of the sides whose Relation exists.
+	// about has the names of the sides whose Relation exists, and was not restored after its end.
 	about map[string]bool
 	debts debts
 }
@@ -169,6 +169,9 @@ func (k *keeping) judged() upkeep {
 // keep keeps the side of one end of a relation that exists.
 func (k *keeping) keep(r relation.Relation, e relation.End) {
 	is, there := k.sides.of(r, e)
+	if there && restoredAfter(r, is) {
+		return // the end comes first
+	}
 	if !there {
 		_, taken := k.sides[pairSide{r.Key, r.Role(e)}]
 		_, unknown := k.unreadable.pairs.pair(r.Key)
@@ -185,6 +188,11 @@ func (k *keeping) keep(r relation.Relation, e relation.End) {
 	is = k.noted(is, r)
 	k.about[is.Name()] = true
 	k.all = append(k.all, is)
+}
+
+// restoredAfter reports whether a relation that lives was made again from a backup after the side has taken note of its end.
+func restoredAfter(r relation.Relation, s relation.Side) bool {
+	return r.Alive() && s.Teardown != nil && r.Created.After(s.Teardown.Since)
 }
 
 // needed reports whether an end needs a side: it has units with handlers, or it provides to another namespace,
@@ -230,7 +238,7 @@ func (k *keeping) answered(s relation.Side) relation.Side {
 	return s
 }
 
-// finish lets the debt of a side run its course when the Relation is gone. A provider's lasts until it is handled,
+// finish lets the debt of a side run its course when the Relation is gone, or another one is there from a backup. A provider's lasts until it is handled,
 // that of others no longer than handlers may take (RELATIONS.md L4). A side without an end is kept: its relation is
 // lost and may be restored (TRUST.md T5, T7).
 func (k *keeping) finish(before relation.Side) {

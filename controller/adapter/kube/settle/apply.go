@@ -103,10 +103,10 @@ func recordOf(
 	return get(ctx, reader, latest, object.Named(&v1alpha1.RelatedNamespace{}, namespace, v1alpha1.NamespaceRecord))
 }
 
-// count stores the highest id that a relation was given. Where two replicas give one, the later write is refused.
+// count stores the highest id that a relation was given, unless another process has counted since that was decided.
 func (w writer) count(ctx context.Context, namespace string, d relation.Count) error {
 	n, there, err := recordOf(ctx, w.reader, w.latest, namespace)
-	if err != nil {
+	if err = errors.Join(err, w.latest.unmoved(n)); err != nil {
 		return err
 	}
 	n.State.LastRelation = int64(d.LastRelation)
@@ -122,10 +122,10 @@ func (w writer) count(ctx context.Context, namespace string, d relation.Count) e
 	return nil
 }
 
-// counted returns an error if the id of a relation is not counted: another relation may get it.
+// counted returns an error if the id of a relation is not counted since it was decided: another relation may have it.
 func (w writer) counted(ctx context.Context, namespace string, id int) error {
 	n, _, err := recordOf(ctx, w.reader, w.latest, namespace)
-	if err == nil && int(n.State.LastRelation) < id {
+	if err = errors.Join(err, w.latest.unmoved(n)); err == nil && int(n.State.LastRelation) < id {
 		err = fmt.Errorf("cannot give relation id %d: it is not counted", id)
 	}
 	return err
@@ -164,7 +164,7 @@ func (w writer) remember(ctx context.Context, namespace string, d relation.Remem
 		before = a.DeepCopy()
 		_, err := convert.ToRecord(a)
 		convert.KeepApplication(a, d.Record)
-		return err
+		return errors.Join(err, w.latest.unmoved(a))
 	}
 	app, err := store(ctx, w, app, keep, func(a *v1alpha1.RelatedApplication) error {
 		convert.SetApplication(a, d.State, w.now())

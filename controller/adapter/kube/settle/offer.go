@@ -2,6 +2,7 @@ package settle
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
@@ -16,7 +17,7 @@ type offerWriter struct{ writer }
 // admit stores the UIDs of an Offer's consumers.
 func (w offerWriter) admit(ctx context.Context, namespace string, d relation.Admit) error {
 	o, there, err := get(ctx, w.reader, w.latest, object.Named(&v1alpha1.Offer{}, namespace, d.Name))
-	if err != nil || !there || string(o.UID) != d.UID {
+	if err = errors.Join(err, w.latest.unmoved(o)); err != nil || !there || string(o.UID) != d.UID {
 		return err
 	}
 	if o, err = liveOf(ctx, w.writer, o); err != nil {

@@ -18,7 +18,7 @@ import (
 func (w writer) keep(ctx context.Context, d relation.Keep) error {
 	side := convert.ForRelationSide(d.Side)
 	stored, there, err := get(ctx, w.reader, w.latest, object.Named(&v1alpha1.RelationSide{}, side.Namespace, side.Name))
-	if err != nil {
+	if err = errors.Join(err, w.latest.unmoved(stored)); err != nil {
 		return err
 	}
 	if !there {
