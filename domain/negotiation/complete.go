@@ -16,9 +16,12 @@ import (
 func (j judging) standing(r relation.Relation) []condition.Condition {
 	requirer, there := j.app(r.Requirer)
 	_, provider := j.app(r.Provider)
+	before, owed := j.sides.owing(r.Key)
 	switch {
 	case r.State.EndReason != "":
 		return condition.Waiting(relation.ReasonEnding, endings{j.facts}.waits(r))
+	case owed:
+		return condition.Waiting(relation.ReasonEndOwed, owedBefore(j.Namespace, before))
 	case !r.Open():
 		return offers{j.facts}.closed(r)
 	case j.OptedOut:

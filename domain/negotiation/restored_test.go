@@ -11,6 +11,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/negotiation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
@@ -171,6 +172,55 @@ func TestNumbersOfALostRecordAreNotGivenAgain(t *testing.T) {
 			} else {
 				assert.NotContains(t, w.databags, said.Name(), "its unit has been gone for an hour")
 			}
+		})
+	}
+}
+
+// A Relation that was restored alone, after its end, waits until that is handled or waived, and goes on: its sides are made
+// again, and its status says so meanwhile (TRUST.md T2, T5).
+func TestRestoredAfterItsEnd(t *testing.T) {
+	for name, role := range map[string]application.Role{"Provider": application.Provider, "Requirer": application.Requirer} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld()
+			w.deployment("db", map[string]string{application.KeyProvides: "main:pg", "data.tengu.io/main": "host: db"})
+			w.consumes("web", "store:pg", "db")
+			if role == application.Provider {
+				w.handling(application.Deployment, "db", "db-0")
+				w.pod(application.Deployment, "web", "web-0")
+			} else {
+				w.handling(application.Deployment, "web", "web-0")
+			}
+			w.settle(t)
+			was := w.relations[w.only(t).Name]
+			side := func() relation.Side { return w.sides[was.SideName(role)] }
+			require.True(t, side().Known)
+			w.consumes("web", "store:pg", "")
+			w.remove(was.Name, was.UID)
+			w.settle(t)
+			w.later(t, time.Minute)
+			require.Empty(t, w.relations)
+			require.True(t, side().Owes())
+
+			t.Log("restored while the end is owed")
+			w.consumes("web", "store:pg", "db")
+			w.relations[was.Name] = kept{withoutStatus(was.Relation), true}
+			w.settle(t)
+			assert.True(t, side().Owes(), "it was not handled")
+			assert.Equal(t, relation.ReasonEndOwed, ready(w.only(t)).Reason)
+			assert.Contains(t, ready(w.only(t)).Message, "is owed to ")
+
+			t.Log("handled")
+			is := side()
+			end := *is.Teardown
+			end.Debt = end.Answered(conversation.Unit{Application: is.Here().Application, Number: 0}, true)
+			is.Teardown = &end
+			w.sides[is.Name()] = is
+			w.settle(t)
+			assert.Nil(t, side().Teardown, "the relation goes on")
+			assert.True(t, side().Known)
+			assert.Equal(t, was.UID, side().Relation)
+			assert.Equal(t, was.UID, w.only(t).UID)
+			assert.True(t, ready(w.only(t)).True, ready(w.only(t)).Message)
 		})
 	}
 }

@@ -185,6 +185,10 @@ func (k *keeping) keep(r relation.Relation, e relation.End) {
 			is.ID = k.lastID
 		}
 	}
+	if is.Teardown != nil && !r.Ended() { // restored after its end, which runs its course first
+		k.finish(is)
+		return
+	}
 	is = k.noted(is, r)
 	k.about[is.Name()] = true
 	k.all = append(k.all, is)

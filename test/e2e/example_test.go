@@ -113,6 +113,11 @@ func TestExamplePostgreSQL(t *testing.T) {
 		assert.NotContains(t, w.kubectl("get", kind, "-o", "yaml"), password)
 	}
 
+	t.Log("the role enters no other database, where what it made would keep it from being dropped")
+	elsewhere := `PGPASSWORD=$(/orcon/tools/secret-get "$(cat /bindings/store/password)" password) psql -h "$(cat /bindings/store/host)" ` +
+		`-U "$STORE_USERNAME" -d postgres -tAc "SELECT lo_create(0)" 2>&1 || true`
+	assert.Contains(t, w.kubectl("exec", "deploy/shop", "-c", "shop", "--", "sh", "-c", elsewhere), "permission denied for database")
+
 	t.Log("a new password, asked for by the shop, is soon in its hands")
 	rotated := w.kubectl("exec", "deploy/shop", "-c", "shop", "--", "timeout", "300", "sh", "-euc", rotate)
 	t.Logf("from the question to a query with the new password: %s ms", rotated)

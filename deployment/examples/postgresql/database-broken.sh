@@ -8,6 +8,12 @@ psql="psql -qtA -v ON_ERROR_STOP=1 -h 127.0.0.1 -U postgres"
 $psql -c "SELECT datname FROM pg_database WHERE pg_get_userbyid(datdba) = '$role'" | while read -r database; do
   $psql -c "DROP DATABASE \"$database\" WITH (FORCE)"
 done
+# What the role made in other databases would keep it.
+if [ -n "$($psql -c "SELECT rolname FROM pg_roles WHERE rolname = '$role'")" ]; then
+  $psql -c "SELECT datname FROM pg_database WHERE datallowconn" | while read -r database; do
+    $psql -d "$database" -c "DROP OWNED BY \"$role\""
+  done
+fi
 $psql -c "DROP ROLE IF EXISTS \"$role\""
 
 # The password goes too: an application may have 256 secrets. A handler may run again, so that it may have gone.

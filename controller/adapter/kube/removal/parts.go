@@ -131,8 +131,14 @@ func nameOf(of part, o *metav1.PartialObjectMetadata) string {
 }
 
 // TakePrograms deletes what acts: webhook configurations, controllers, accounts. Definitions, objects and labels
-// stay.
-func (p Parts) TakePrograms(ctx context.Context) error { return p.take(ctx, programs()) }
+// stay. Pods that wait for them are reported.
+func (p Parts) TakePrograms(ctx context.Context) error {
+	if err := p.take(ctx, programs()); err != nil {
+		return err
+	}
+	p.waiting(ctx)
+	return nil
+}
 
 // TakeRest deletes the definitions, with all objects of their kinds, and what else is left of Orcon.
 func (p Parts) TakeRest(ctx context.Context) error { return p.take(ctx, keepsakes()) }

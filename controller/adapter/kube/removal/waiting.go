@@ -1,0 +1,34 @@
+package removal
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+)
+
+// waiting reports the pods that wait at their gates, which nothing opens any more. A failure is reported too, since the
+// programs are gone already.
+func (p Parts) waiting(ctx context.Context) {
+	var pods corev1.PodList
+	if err := p.list(ctx, &pods, client.MatchingLabels{application.KeyInjected: "true"}); err != nil {
+		p.report(fmt.Sprintf("%v: some may wait at their gates: delete these", err))
+	}
+	for i := range pods.Items {
+		pod := &pods.Items[i]
+		if pod.DeletionTimestamp != nil || object.HoldingSince(pod).IsZero() {
+			continue
+		}
+		again := ""
+		if metav1.GetControllerOf(pod) == nil {
+			again = ", and create it again"
+		}
+		p.report(fmt.Sprintf("pod %s/%s waits at its gate, which opens no more while Orcon is away: "+
+			"to start without files and variables of relations: kubectl -n %s delete pod %s%s", pod.Namespace, pod.Name, pod.Namespace, pod.Name, again))
+	}
+}
