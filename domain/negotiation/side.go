@@ -169,8 +169,8 @@ func (k *keeping) judged() upkeep {
 // keep keeps the side of one end of a relation that exists.
 func (k *keeping) keep(r relation.Relation, e relation.End) {
 	is, there := k.sides.of(r, e)
-	if there && restoredAfter(r, is) {
-		return // the end comes first
+	if there && is.Teardown != nil && !r.Ended() {
+		return // it was restored after its end, which runs its course first
 	}
 	if !there {
 		_, taken := k.sides[pairSide{r.Key, r.Role(e)}]
@@ -185,18 +185,9 @@ func (k *keeping) keep(r relation.Relation, e relation.End) {
 			is.ID = k.lastID
 		}
 	}
-	if is.Teardown != nil && !r.Ended() { // restored after its end, which runs its course first
-		k.finish(is)
-		return
-	}
 	is = k.noted(is, r)
 	k.about[is.Name()] = true
 	k.all = append(k.all, is)
-}
-
-// restoredAfter reports whether a relation that lives was made again from a backup after the side has taken note of its end.
-func restoredAfter(r relation.Relation, s relation.Side) bool {
-	return r.Alive() && s.Teardown != nil && r.Created.After(s.Teardown.Since)
 }
 
 // needed reports whether an end needs a side: it has units with handlers, or it provides to another namespace,
@@ -242,9 +233,9 @@ func (k *keeping) answered(s relation.Side) relation.Side {
 	return s
 }
 
-// finish lets the debt of a side run its course when the Relation is gone, or another one is there from a backup. A provider's lasts until it is handled,
-// that of others no longer than handlers may take (RELATIONS.md L4). A side without an end is kept: its relation is
-// lost and may be restored (TRUST.md T5, T7).
+// finish lets the debt of a side run its course when the Relation is gone, or was restored from a backup. A provider's
+// lasts until it is handled, that of others no longer than handlers may take (RELATIONS.md L4). A side without an end is
+// kept: its relation is lost and may be restored (TRUST.md T5, T7).
 func (k *keeping) finish(before relation.Side) {
 	is := k.answered(k.paid(before))
 	if is.Held() {
