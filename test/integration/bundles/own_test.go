@@ -109,8 +109,8 @@ func TestInstallsItself(t *testing.T) {
 	controlplane.Eventually(t, func() bool { return assert.ObjectsAreEqual(before, c.Snapshot(t)) }, time.Minute, "what was stored is collected")
 }
 
-// The bundle controller is not uninstalled while a BundleDeployment is there, which only it can end;
-// afterwards it is (BUNDLES.md 7).
+// Check misses the bundle controller while a BundleDeployment is there. The controller is not uninstalled then, since only it
+// can end one; afterwards it is (SAFETY.md D13, BUNDLES.md 7).
 func TestBundleControllerOutlivesItsDeployments(t *testing.T) {
 	t.Parallel()
 	c := controlplane.Start(t)
@@ -120,8 +120,17 @@ func TestBundleControllerOutlivesItsDeployments(t *testing.T) {
 	c.Kubectl(t, "apply", "-k", filepath.Join(root, "deployment", "crd"))
 	c.Kubectl(t, "create", "namespace", system)
 	pretendPods(t, c, system)
-	l.must("install builtin:bundle-controller --name orcon-bundles -n " + system + " --yes --timeout 3m")
+	c.Established(t)
+	_, out := l.run("check")
+	assert.NotContains(t, out, "the bundle controller: not installed")
 	c.Kubectl(t, "apply", "-n", "default", "-f", filepath.Join(root, "deployment", "examples", "bundledeployment.yaml"))
+	_, out = l.run("check")
+	const install = "install builtin:bundle-controller --name orcon-bundles -n " + system
+	assert.Contains(t, out, "FAIL  Deployment of the bundle controller: not installed, although BundleDeployment default/")
+	assert.Contains(t, out, "orcon "+install+"\n")
+	l.must(install + " --yes --timeout 3m")
+	_, out = l.run("check")
+	assert.NotContains(t, out, "the bundle controller: not installed")
 	name := c.Kubectl(t, "get", "bundledeployments", "-n", "default", "-o", "jsonpath={.items[0].metadata.name}")
 	code, out := l.run("uninstall orcon-bundles -n " + system + " --yes")
 	assert.Equal(t, 4, code, out)
