@@ -150,6 +150,7 @@ func TestUpgradeOfBundles(t *testing.T) {
 	before.must("install " + in("black") + " --name shop --conflicts Take" + there)
 	before.must("install " + second + " --name shop" + there)
 	before.must("install " + chart + " --name chart" + there)
+	goesOn := failed(before, today, c.NewNamespace(t, "bundle-"))
 	history := before.must("history shop -n " + w.namespace + " -o yaml")
 	assert.Contains(t, history, "revision: 2")
 	c.Kubectl(t, "-n", w.namespace, "delete", "jobs", "--all") // as a Job goes that has a time to live
@@ -162,6 +163,7 @@ func TestUpgradeOfBundles(t *testing.T) {
 	}
 	assert.Equal(t, all, asStored(t, c, w.namespace))
 	assert.Equal(t, history, today.must("history shop -n "+w.namespace+" -o yaml"))
+	goesOn()
 
 	assert.Contains(t, today.must("install "+in("green")+" --name shop"+there), "is healthy: revision 3")
 	assert.Equal(t, lasting(all), lasting(asStored(t, c, w.namespace)), "neither made anew, nor run again")
@@ -171,6 +173,25 @@ func TestUpgradeOfBundles(t *testing.T) {
 	assert.Equal(t, map[string]string{"colour": "red"}, w.configMaps()["colour"])
 	today.must("uninstall chart" + there)
 	assert.Equal(t, []string{"ConfigMap/colour", "ConfigMap/kube-root-ca.crt"}, slices.Sorted(maps.Keys(asStored(t, c, w.namespace))))
+}
+
+// failed has the orcon from before install a bundle in a namespace whose pods never start, so that an upgrade fails and goes
+// back. With goesOn today's takes the content that came back for healthy, and does not try again what failed.
+func failed(before, today *commandLine, namespace string) (goesOn func()) {
+	t, there := before.t, " --name failed -n "+namespace+" --yes --timeout 3m"
+	well, bad := written(t, map[string]string{"all.yaml": blue + extra}), written(t, map[string]string{"all.yaml": green + broken})
+	before.must("install " + well + there)
+	code, out := before.run("install " + bad + there)
+	require.Equal(t, 2, code, out)
+	require.Contains(t, out, "failed: Deployment "+namespace+"/web")
+	return func() {
+		t.Helper()
+		assert.Empty(t, today.must("diff failed -n "+namespace))
+		assert.Contains(t, today.must("install "+well+there), "nothing to change")
+		code, out := today.run("install " + bad + there)
+		assert.Equal(t, 2, code)
+		assert.Contains(t, out, "this content failed before (revision 2)")
+	}
 }
 
 // BundleDeployments of the bundle controller of the oldest supported commit go on with that of today: no object is made

@@ -17,7 +17,7 @@ import (
 // InstallBundles is the command that installs the bundle controller.
 const InstallBundles = "orcon install builtin:bundle-controller --name orcon-bundles -n orcon-system"
 
-// addOn is a controller that is installed apart from Orcon's other parts, whose installation brings the kind.
+// addOn is a controller that is installed apart from Orcon's other parts, which bring its kinds.
 type addOn struct {
 	// name is the value of label app.kubernetes.io/name of its Deployment.
 	name string
@@ -40,8 +40,8 @@ var addOns = []addOn{ //nolint:gochecknoglobals // a constant
 	},
 }
 
-// absent adds a finding for each controller that none of the Deployments of Orcon is, although there are objects that it
-// acts on. It is silent where the user may not list these: the roles of viewers come with the controller.
+// absent adds a finding for each add-on without a Deployment whose kind has objects. It is silent where the user may not
+// list these: the roles of viewers come with the controller.
 func (c *checker) absent(ctx context.Context, deployments []appsv1.Deployment) error {
 	for _, a := range addOns {
 		is := func(d appsv1.Deployment) bool { return d.Labels["app.kubernetes.io/name"] == a.name }
