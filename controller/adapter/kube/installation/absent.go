@@ -40,9 +40,12 @@ var addOns = []addOn{ //nolint:gochecknoglobals // a constant
 	},
 }
 
-// absent adds a finding for each add-on without a Deployment whose kind has objects. It is silent where the user may not
+// absent looks for add-ons that are not installed.
+type absent struct{ *checker }
+
+// check adds a finding for each add-on without a Deployment whose kind has objects. It is silent where the user may not
 // list these: the roles of viewers come with the controller.
-func (c *checker) absent(ctx context.Context, deployments []appsv1.Deployment) error {
+func (c absent) check(ctx context.Context, deployments []appsv1.Deployment) error {
 	for _, a := range addOns {
 		is := func(d appsv1.Deployment) bool { return d.Labels["app.kubernetes.io/name"] == a.name }
 		if slices.ContainsFunc(deployments, is) {

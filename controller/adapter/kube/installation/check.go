@@ -240,7 +240,7 @@ func (c *checker) deployments(ctx context.Context) error {
 			c.relationsAPI(ctx, d.Namespace)
 		}
 	}
-	return c.absent(ctx, list.Items)
+	return absent{c}.check(ctx, list.Items)
 }
 
 // deploymentTrouble returns what is wrong with a Deployment of Orcon; empty if nothing is.
