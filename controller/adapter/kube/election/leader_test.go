@@ -108,6 +108,16 @@ func run(t *testing.T, s *store, identity string, err error) *candidate {
 	return c
 }
 
+// soon waits for what comes about long before a Lease can be renewed no longer, or expires.
+func soon(t *testing.T, c <-chan struct{}, why string) {
+	t.Helper()
+	select {
+	case <-c:
+	case <-time.After(30 * time.Second):
+		require.Fail(t, why)
+	}
+}
+
 // A leader that ends gives the Lease up after its loop has ended.
 func TestLeaderEnds(t *testing.T) {
 	s := &store{}
@@ -137,10 +147,10 @@ func TestLeaderIsKilled(t *testing.T) {
 	s.set(holder)
 	second := run(t, s, "pod_second_", nil)
 	for range 3 { // the first answer has been received
-		<-asked
+		soon(t, asked, "the holder is not asked whether it has ended")
 	}
 	server.Close()
-	<-second.began
+	soon(t, second.began, "the Lease of a holder that has ended is not free")
 	require.NoError(t, second.stop())
 }
 
@@ -150,7 +160,7 @@ func TestLeaderIsDeposed(t *testing.T) {
 	first := run(t, s, "pod_first_", nil)
 	<-first.began
 	s.set("pod_other_")
-	<-first.ended
+	soon(t, first.ended, "the loop goes on until its Lease can be renewed no longer")
 	assert.Equal(t, "pod_other_", first.holder)
 	s.set("")
 	<-first.began
