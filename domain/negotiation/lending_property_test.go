@@ -94,6 +94,7 @@ func (l lending) steps() map[string]func() {
 		"opt out": func() { l.bank.optedIn = false }, "opt in": func() { l.bank.optedIn = true },
 		"answer": l.answer, "waive": func() { l.choose(relation.ChoiceWaive) }, "keep": func() { l.choose(relation.ChoiceKeep) },
 		"hold": l.hold, "depart": l.depart,
+		"bank restored": func() { l.rebuild(true) }, "shop restored": func() { l.shop.namespaceUID = l.shop.uid() }, "renew": l.renew,
 		"back up": l.save, "restore": l.restore,
 	}
 }
