@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -26,15 +27,18 @@ type lending struct {
 	// each id of the provider's namespace.
 	told map[string]bool
 	ids  map[int]string
+	// knows has the units of the provider that handlers of the requirer know, by identity and unit of the requirer.
+	knows map[string]map[conversation.Unit]bool
 	// backup has Relations as they were.
 	backup *map[string]kept
 	pods   *int
 }
 
 func newLending(t require.TestingT) lending {
-	l := lending{neighbours: newNeighbours(), told: map[string]bool{}, ids: map[int]string{}, backup: &map[string]kept{}, pods: new(int)}
+	l := lending{neighbours: newNeighbours(), told: map[string]bool{}, ids: map[int]string{}, knows: map[string]map[conversation.Unit]bool{}, backup: &map[string]kept{}, pods: new(int)}
 	l.provides("main:pg")
 	l.up()
+	l.shop.handling(application.Deployment, "web", "web-0")
 	l.offer()
 	l.declares("store=db.bank:main")
 	l.settle(t)
@@ -89,7 +93,8 @@ func (l lending) steps() map[string]func() {
 		"gone":    func() { delete(l.bank.workloads, "Deployment/db"); clear(l.bank.pods) },
 		"opt out": func() { l.bank.optedIn = false }, "opt in": func() { l.bank.optedIn = true },
 		"answer": l.answer, "waive": func() { l.choose(relation.ChoiceWaive) }, "keep": func() { l.choose(relation.ChoiceKeep) },
-		"hold":    l.hold,
+		"hold": l.hold, "depart": l.depart,
+		"bank restored": func() { l.rebuild(true) }, "shop restored": func() { l.shop.namespaceUID = l.shop.uid() }, "renew": l.renew,
 		"back up": l.save, "restore": l.restore,
 	}
 }
@@ -131,6 +136,72 @@ func (l lending) answer() {
 				}
 			}
 		}
+	}
+}
+
+// borrowers yields the units of the requirer whose handlers hear of the relation, each with what it knows of it.
+func (l lending) borrowers(r relation.Relation, yield func(unit conversation.Unit, knows map[conversation.Unit]bool)) {
+	for _, u := range l.shop.records["web"].State.Units {
+		if u.Gone == "" && u.Handles {
+			unit := r.Unit(r.Requirer, u.Number)
+			id := r.UID + " " + unit.String()
+			if l.knows[id] == nil {
+				l.knows[id] = map[conversation.Unit]bool{}
+			}
+			yield(unit, l.knows[id])
+		}
+	}
+}
+
+// depart has the units of the requirer handle the departures that they are asked for.
+func (l lending) depart() {
+	for _, r := range l.living() {
+		l.borrowers(r, func(unit conversation.Unit, knows map[conversation.Unit]bool) {
+			for i, d := range r.State.Departures {
+				if slices.Contains(d.Owed, unit) && r.Open() {
+					r.State.Departures = slices.Clone(r.State.Departures)
+					r.State.Departures[i] = d.Answered(unit, conversation.Answer{Unit: d.Unit, Since: d.Since, Handled: knows[d.Unit]})
+					delete(knows, d.Unit)
+				}
+			}
+		})
+		l.shop.setState(r.Name, r.State)
+	}
+}
+
+// forgets has the requirer's units know nothing of relations whose end they hear of.
+func (l lending) forgets() {
+	for _, s := range l.shop.sides {
+		if s.Teardown != nil {
+			maps.DeleteFunc(l.knows, func(id string, _ map[conversation.Unit]bool) bool { return strings.HasPrefix(id, s.Relation+" ") })
+		}
+	}
+}
+
+// departures checks that what the requirer's units know of the provider's, and is there no more, is owed to them.
+func (l lending) departures(t require.TestingT) {
+	for _, r := range l.living() {
+		side, kept := l.shop.sides[r.SideName(application.Requirer)]
+		if !r.Open() || !kept || side.Relation != r.UID || side.Teardown != nil {
+			continue
+		}
+		l.borrowers(r, func(unit conversation.Unit, knows map[conversation.Unit]bool) {
+			there := map[conversation.Unit]bool{}
+			for _, u := range l.bank.records["db"].State.Units {
+				there[r.Unit(r.Provider, u.Number)] = u.Gone == ""
+			}
+			for known := range knows {
+				owed := slices.ContainsFunc(r.State.Departures, func(d conversation.Departure) bool {
+					return d.Unit == known && slices.Contains(d.Owed, unit)
+				})
+				assert.True(t, there[known] || owed, "E15: %s does not hear of the departure of %s: %v", unit, known, r.State.Departures)
+			}
+			for known, is := range there {
+				if is {
+					knows[known] = true
+				}
+			}
+		})
 	}
 }
 
@@ -201,10 +272,13 @@ func (l lending) checks(t require.TestingT) {
 		assert.True(t, kept[identity], "T2: the end of %s is lost", identity)
 	}
 	assert.LessOrEqual(t, len(l.living()), 1)
+	l.forgets()
+	l.departures(t)
 }
 
-// Whatever comes and goes: what handlers of the provider know of ends for them once they have handled that, no id is given
-// twice, and when all is there again and all that is owed is handled, one relation works (TRUST.md T2, T3, T5, A11).
+// Whatever comes and goes: handlers of the provider that know of a relation are owed its end, and those of the requirer the
+// departures of units that they know; no id is given twice; and when all is there again and all that is owed is handled, one
+// relation works (SAFETY.md E15, TRUST.md T2, T3, T5, A11).
 func TestLendingOfAnyHistory(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := newLending(t)
@@ -218,6 +292,7 @@ func TestLendingOfAnyHistory(t *testing.T) {
 				l.look()
 				decisions, _ := w.negotiate(t)
 				w.run(decisions, rapid.IntRange(0, 5).Draw(t, "writes"))
+				l.forgets()
 			}
 			if rapid.IntRange(0, 4).Draw(t, "looks") > 0 {
 				l.rests(t)

@@ -19,7 +19,8 @@ type departedFrom struct {
 }
 
 // mourned returns the units whose departure a relation remembers, and whose bags in it are
-// still needed; and those of this namespace whose departure a relation of another one has yet to note.
+// still needed; and those of this namespace whose departure a relation of another one, or one that is suspended, has yet to
+// note: an agent that is away knows them for as long as that lasts.
 func mourned(u units, known relations) map[departedFrom]bool {
 	is := map[departedFrom]bool{}
 	mourn := func(r relation.Relation, unit conversation.Unit) {
@@ -36,18 +37,26 @@ func mourned(u units, known relations) map[departedFrom]bool {
 		}
 	}
 	for _, r := range known.consumers {
-		for _, unit := range unnoted(u, r) {
+		for _, unit := range unnoted(u, r, r.Provider) {
+			mourn(r, unit)
+		}
+	}
+	for _, r := range known.all {
+		if r.Open() {
+			continue // it has noted those that it needs
+		}
+		for _, unit := range unnoted(u, r, r.Requirer) {
 			mourn(r, unit)
 		}
 	}
 	return is
 }
 
-// unnoted lists the units of a provider here whose departure a relation of another namespace has yet to note.
-func unnoted(u units, r relation.Relation) []conversation.Unit {
+// unnoted lists the units of an end here whose departure a relation between namespaces has yet to note.
+func unnoted(u units, r relation.Relation, e relation.End) []conversation.Unit {
 	var all []conversation.Unit
-	for _, gone := range u.numbered[r.Provider.Application] {
-		if unit := r.Unit(r.Provider, gone.Number); r.Open() && hasLeft(r, gone) && !notes(r.State.Departures, unit) {
+	for _, gone := range u.numbered[e.Application] {
+		if unit := r.Unit(e, gone.Number); r.Opened() && hasLeft(r, gone) && !notes(r.State.Departures, unit) {
 			all = append(all, unit)
 		}
 	}

@@ -163,8 +163,11 @@ func (w writer) remember(ctx context.Context, namespace string, d relation.Remem
 	keep := func(a *v1alpha1.RelatedApplication) error {
 		before = a.DeepCopy()
 		_, err := convert.ToRecord(a)
+		if a.State.NextUnit > int64(d.State.NextUnit) { // agents' reports move it too, and hold up no new unit
+			err = errors.Join(err, w.latest.unmoved(a))
+		}
 		convert.KeepApplication(a, d.Record)
-		return errors.Join(err, w.latest.unmoved(a))
+		return err
 	}
 	app, err := store(ctx, w, app, keep, func(a *v1alpha1.RelatedApplication) error {
 		convert.SetApplication(a, d.State, w.now())

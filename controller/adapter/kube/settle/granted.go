@@ -17,8 +17,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
 
-// lookEvery is about how often granted Secrets are read: they are never listed or watched, so that no
-// event reports a change (SAFETY.md S2).
+// lookEvery is about how often granted Secrets are read: they are never listed or watched (SAFETY.md S2).
 const lookEvery = 30 * time.Second
 
 // sights are the granted Secrets of each namespace, as they were read last.

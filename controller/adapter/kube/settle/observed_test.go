@@ -84,7 +84,10 @@ func TestRecordIsOfWhatWasObserved(t *testing.T) {
 	assert.Len(t, record.State.Units, 2)
 
 	s.latest.begin("shop")
-	require.NoError(t, s.Apply(t.Context(), "shop", d), "it was observed")
+	d.State.NextUnit = 3
+	caughtUp = "12"
+	records(caughtUp, "blog-0", "blog-1")
+	require.NoError(t, s.Apply(t.Context(), "shop", d), "a report of an agent, which gives no number, holds up no new unit")
 }
 
 // The namespaces of an Offer are recorded as they were observed. A person who renews the Offer meanwhile is not overruled,

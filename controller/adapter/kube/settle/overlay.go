@@ -84,8 +84,7 @@ func (l *latest) unmoved(o client.Object) error {
 	return apierrors.NewConflict(schema.GroupResource{}, o.GetName(), errors.New("it has changed since it was observed"))
 }
 
-// unseen returns by name what this process wrote in a scope and is in no cache yet. It must be called
-// before the cache is read.
+// unseen returns by name what this process wrote in a scope and is in no cache yet. Call it before the cache is read.
 func (l *latest) unseen(at scope) map[string]client.Object {
 	caughtUp := uint64(0)
 	if store := l.stores[at.kind]; store != nil {

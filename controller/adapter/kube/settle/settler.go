@@ -59,8 +59,7 @@ type Settler struct {
 	referrers referrers
 }
 
-// Follow makes the settler forget its writes as soon as the informers show them. It comes before the
-// first Observe.
+// Follow makes the settler forget its writes as soon as the informers show them. It comes before the first Observe.
 func (s *Settler) Follow(ctx context.Context, informers cache.Cache) error {
 	for _, kind := range []client.Object{
 		&v1alpha1.Relation{}, &v1alpha1.RelatedApplication{}, &v1alpha1.Databag{}, &v1alpha1.Offer{}, &v1alpha1.RelatedNamespace{},
