@@ -182,9 +182,8 @@ func (k *keeping) keep(r relation.Relation, e relation.End) {
 			is.ID = k.lastID
 		}
 	}
-	if is.Teardown != nil && !r.Ended() { // restored after its end, which runs its course first
-		k.finish(is)
-		return
+	if is.Teardown != nil && !r.Ended() {
+		return // restored after its end, which runs its course first
 	}
 	is = k.noted(is, r)
 	k.about[is.Name()] = true
