@@ -52,6 +52,10 @@ func TestKeep(t *testing.T) {
 		"RequirerEnd": {why: "L4: and no more", side: new(requirers(ends(side, 10*time.Minute, conversation.Debt{}))), dropped: true},
 		"Waived":      {why: "a person has waived it", side: new(chosen(ends(side, time.Hour, owed), relation.ChoiceWaive)), dropped: true},
 		"TakenBack":   {why: "T4: a person keeps the relation", side: new(chosen(held, relation.ChoiceKeep)), want: new(chosen(side, relation.ChoiceKeep))},
+
+		"RestoredOwed":      {why: "T5: the end of a relation that was restored runs its course", units: []application.Unit{handles}, side: new(ends(side, time.Hour, owed)), exists: true, want: new(ends(side, time.Hour, owed))},
+		"RestoredHandled":   {why: "T5: then the side is made anew", side: new(ends(side, time.Minute, conversation.Debt{Handled: true})), exists: true, dropped: true},
+		"RestoredTakenBack": {why: "T4, T5: a person keeps it", side: new(chosen(held, relation.ChoiceKeep)), exists: true, want: new(chosen(side, relation.ChoiceKeep))},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -77,6 +77,18 @@ func (s *Stored) SetOutbox(o StoredOutbox) {
 	s.outbox = o
 }
 
+// LatestTerm returns the highest term in which what is known was written; 0 for none.
+func (s *Stored) LatestTerm() int {
+	latest := 0
+	for _, b := range s.bags {
+		latest = max(latest, b.Term)
+	}
+	for _, k := range s.secrets {
+		latest = max(latest, k.Term)
+	}
+	return latest
+}
+
 // SetBag notes a bag; name is that of its object.
 func (s *Stored) SetBag(name string, b StoredBag) {
 	if s.bags == nil {

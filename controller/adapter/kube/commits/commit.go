@@ -114,6 +114,9 @@ func (c *Commits) Commit(ctx context.Context, commit transaction.Commit, drafts 
 	if err != nil && !e.tried {
 		c.discard(ctx, commit.Namespace, commit.Secrets)
 	}
+	if leads && err != nil {
+		err = c.elections().outranked(ctx, reporter(commit), e.stored.LatestTerm(), err)
+	}
 	return revision, err
 }
 
@@ -123,12 +126,16 @@ func (c *Commits) leads(ctx context.Context, commit transaction.Commit, drafts [
 	if !commit.Leads() && len(drafts) == 0 {
 		return false, nil
 	}
-	by := status.Reporter{Namespace: commit.Namespace, Application: commit.Application, PodUID: commit.PodUID, Term: commit.Term}
-	leads, app, err := c.elections().leadsNow(ctx, by)
+	leads, app, err := c.elections().leadsNow(ctx, reporter(commit))
 	if leads {
 		err = c.succeed(ctx, commit, app)
 	}
 	return leads, err
+}
+
+// reporter returns the author of a commit.
+func reporter(c transaction.Commit) status.Reporter {
+	return status.Reporter{Namespace: c.Namespace, Application: c.Application, PodUID: c.PodUID, Term: c.Term}
 }
 
 // afford takes what a prepared commit is about to write from the budgets of its author (TRUST.md U1).

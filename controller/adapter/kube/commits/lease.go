@@ -2,6 +2,7 @@ package commits
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/transaction"
 )
 
 // elections decides who leads.
@@ -88,4 +90,27 @@ func (e elections) leadsNow(ctx context.Context, by status.Reporter) (leads bool
 		return false, app, fmt.Errorf("cannot tell whether the unit leads application %s: %w", by.Application, err)
 	}
 	return leads, app, nil
+}
+
+// outranked returns an error that has deposed a leader for what was written in a later term. If the pod leads all the same,
+// its application's record was lost, and with it the terms since: its next renewal gives it one above them (TRUST.md T5).
+func (e elections) outranked(ctx context.Context, by status.Reporter, term int, err error) error {
+	if !errors.Is(err, transaction.ErrDeposed) || term <= by.Term {
+		return err
+	}
+	raised := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		app := object.Named(&v1alpha1.RelatedApplication{}, by.Namespace, by.Application)
+		if err := e.reader.Get(ctx, client.ObjectKeyFromObject(app), app); err != nil {
+			return err
+		}
+		if app.State.LastTerm > int64(term) {
+			return nil
+		}
+		app.State.LastTerm = int64(term) + 1
+		return e.writer.Update(ctx, app)
+	})
+	if raised != nil {
+		return fmt.Errorf("cannot count term %d of application %s: %w", term, by.Application, raised)
+	}
+	return err
 }

@@ -99,7 +99,8 @@ func (c *Statuses) SetStatus(ctx context.Context, by status.Reporter, ofApplicat
 // SetSide stores the status of an application in a relation, from its leader. The relation keeps the term,
 // and refuses a lower one (SAFETY.md P1).
 func (c *Statuses) SetSide(ctx context.Context, by status.Reporter, side relation.SideRef, info status.Info) error {
-	leads, _, err := elections{c.Reader, c.Writer, c.Now, c.Leases}.leadsNow(ctx, by)
+	e, later := elections{c.Reader, c.Writer, c.Now, c.Leases}, 0
+	leads, _, err := e.leadsNow(ctx, by)
 	if err != nil {
 		return err
 	}
@@ -118,6 +119,7 @@ func (c *Statuses) SetSide(ctx context.Context, by status.Reporter, side relatio
 		at := convert.Side(r, side.Role)
 		switch {
 		case *at != nil && (*at).Term > int64(by.Term):
+			later = int((*at).Term)
 			return transaction.ErrDeposed
 		case *at != nil && (*at).Term == int64(by.Term) && convert.ToSideStatus(*at).Same(info):
 			return nil
@@ -126,7 +128,7 @@ func (c *Statuses) SetSide(ctx context.Context, by status.Reporter, side relatio
 		return c.Writer.Status().Update(ctx, r)
 	})
 	if err != nil {
-		return fmt.Errorf("cannot note the status of relation %s: %w", side.Name, err)
+		return fmt.Errorf("cannot note the status of relation %s: %w", side.Name, e.outranked(ctx, by, later, err))
 	}
 	return nil
 }

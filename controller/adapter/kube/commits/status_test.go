@@ -150,7 +150,8 @@ func TestSetSide(t *testing.T) {
 	r.Status.ProviderStatus.Term = 4
 	server.Keep(r)
 	require.ErrorIs(t, statuses.SetSide(t.Context(), pod("pod-1", 3), side, status.Info{State: status.Active}), transaction.ErrDeposed, "another has led since")
-	assert.Equal(t, writes, server.Writes)
+	assert.Equal(t, writes+1, server.Writes, "the term is counted, and nothing else is written")
+	assert.EqualValues(t, 5, stored(t, server).State.LastTerm)
 	side.Role = application.Peer
 	require.NoError(t, statuses.SetSide(t.Context(), pod("pod-1", 3), side, blocked))
 	require.NoError(t, server.Get(t.Context(), client.ObjectKeyFromObject(r), r))
