@@ -29,7 +29,6 @@ func (p Parts) waiting(ctx context.Context) {
 			again = ", and create it again"
 		}
 		p.report(fmt.Sprintf("pod %s/%s waits at its gate, which opens no more while Orcon is away: "+
-			"to start without files and variables of relations: kubectl -n %s delete pod %s%s",
-			pod.Namespace, pod.Name, pod.Namespace, pod.Name, again))
+			"to start without files and variables of relations: kubectl -n %[1]s delete pod %[2]s%[3]s", pod.Namespace, pod.Name, again))
 	}
 }
