@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
@@ -230,6 +231,16 @@ func (l lending) hold() {
 	}
 }
 
+// obeys has a person delete relations with an earlier namespace of the provider, as their messages ask. A side of the
+// relation in the namespace that is restored has it go on; there is none while the end of the relation before is owed.
+func (l lending) obeys() {
+	for _, r := range l.abroad() {
+		if condition.Why(r.State.Conditions).Reason == relation.ReasonNamespaceReplaced {
+			l.shop.remove(r.Name, r.UID)
+		}
+	}
+}
+
 // rests negotiates in turn until neither has anything to do.
 func (l lending) rests(t require.TestingT) {
 	for range 12 {
@@ -307,6 +318,7 @@ func TestLendingOfAnyHistory(t *testing.T) {
 			l.rests(t)
 			l.checks(t)
 			l.choose(relation.ChoiceConfirm)
+			l.obeys()
 			l.rests(t)
 			l.answer()
 			steps["2h"]()
