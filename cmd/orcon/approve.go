@@ -148,8 +148,9 @@ func stored(ctx context.Context, kinds client.Reader, store *cluster.Store, d *v
 		return p, fmt.Errorf("cannot read BundleRevision %s: %w", name, err)
 	}
 	if !metav1.IsControlledBy(&r, d) || r.Spec.PlanDigest != d.Status.Plan.Digest || !slices.Equal(r.Spec.Contents, store.Contents(last)) {
-		return p, fmt.Errorf("cannot show the plan of %s: its record differs from BundleRevision %s: "+
-			"if a new plan is being made, run this again; else the Secrets orcon-bundle-%s… were changed by hand: kubectl describe bundledeployment %[3]s -n %s shows the cure",
+		return p, fmt.Errorf("cannot show the plan of %s: its record differs from BundleRevision %s: if a new plan is being made, "+
+			"run this again; else the Secrets orcon-bundle-%s… were changed by hand: "+
+			"kubectl describe bundledeployment %[3]s -n %s shows the cure",
 			convert.Owner(d), name, d.Name, d.Namespace)
 	}
 	return p, nil
