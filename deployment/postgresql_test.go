@@ -121,12 +121,11 @@ func TestPostgreSQLAnswersAnew(t *testing.T) {
 		if step.happens != nil {
 			step.happens()
 		}
-		out, err := "", error(nil)
+		hook := []string{"database-relation-changed", "JUJU_REMOTE_APP=shop", "JUJU_RELATION_ID=database:1"}
 		if step.elected {
-			out, err = p.run(t, "leader-elected")
-		} else {
-			out, err = p.run(t, "database-relation-changed", "JUJU_REMOTE_APP=shop", "JUJU_RELATION_ID=database:1")
+			hook = []string{"leader-elected"}
 		}
+		out, err := p.run(t, hook[0], hook[1:]...)
 		require.Equal(t, step.dies, err != nil, "%s: %s", step.why, out)
 		if step.dies {
 			continue

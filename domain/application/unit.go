@@ -72,14 +72,13 @@ func Number(app Application, units []Unit, next int, now time.Time) ([]Unit, int
 			continue
 		}
 		u := Unit{Number: next, Pod: p.Name, PodUID: p.UID, Since: p.Created, Handles: HearsOfEvents(p.Annotations)}
-		if app.ordinals() && p.Ordinal >= 0 {
-			switch holder, held := live[pods[p.Ordinal]]; {
-			case held && holder.Ending:
-				continue
-			case !held:
-				u.Number = p.Ordinal
-				units = slices.DeleteFunc(units, func(old Unit) bool { return old.Number == p.Ordinal })
-			}
+		holder, held := live[pods[p.Ordinal]]
+		switch ordinal := app.ordinals() && p.Ordinal >= 0; {
+		case ordinal && held && holder.Ending:
+			continue
+		case ordinal && !held:
+			u.Number = p.Ordinal
+			units = slices.DeleteFunc(units, func(old Unit) bool { return old.Number == p.Ordinal })
 		}
 		next = max(next, u.Number+1)
 		units = append(units, u)

@@ -129,7 +129,7 @@ func (l lending) answer() {
 		for name, s := range l.bank.sides {
 			if s.Owes() {
 				t := *s.Teardown
-				t.Debt = t.Debt.Answered(conversation.Unit{Application: "db", Number: u.Number}, true)
+				t.Debt = t.Answered(conversation.Unit{Application: "db", Number: u.Number}, true)
 				s.Teardown = &t
 				l.bank.sides[name] = s
 				if t.Over() {

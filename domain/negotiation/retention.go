@@ -27,12 +27,10 @@ func mourned(u units, known relations) map[departedFrom]bool {
 		is[departedFrom{r.UID, unit}] = true
 		is[departedFrom{unit: unit}] = true // from any relation
 	}
-	for _, all := range [][]relation.Relation{known.consumers, known.all} {
-		for _, r := range all {
-			for _, d := range r.State.Departures {
-				if lasts(d, u.Now) {
-					mourn(r, d.Unit)
-				}
+	for _, r := range slices.Concat(known.consumers, known.all) {
+		for _, d := range r.State.Departures {
+			if lasts(d, u.Now) {
+				mourn(r, d.Unit)
 			}
 		}
 	}

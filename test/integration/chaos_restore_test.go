@@ -58,7 +58,7 @@ func TestChaosRestore(t *testing.T) {
 func (w *chaosWorld) lacksFiles(r *v1alpha1.Relation) string {
 	requirer := r.Spec.Requirer
 	for _, a := range w.node.all() {
-		files := filepath.Join(a.root, "bindings", requirer.Endpoint+"-"+strconv.FormatInt(int64(r.State.ID), 10))
+		files := filepath.Join(a.root, "bindings", requirer.Endpoint+"-"+strconv.FormatInt(r.State.ID, 10))
 		if _, err := os.Stat(files); a.namespace == r.Namespace && a.application == requirer.Application && err != nil {
 			return err.Error()
 		}

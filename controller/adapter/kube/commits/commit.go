@@ -96,10 +96,7 @@ func (c *Commits) Commit(ctx context.Context, commit transaction.Commit, drafts 
 			return 0, err
 		}
 	}
-	known, mode := schema.Catalog{}, schema.Off
-	if c.Interfaces != nil {
-		known, mode = c.Interfaces.Catalog(ctx), c.Interfaces.Mode(ctx, commit.Namespace)
-	}
+	known, mode := rules(ctx, c.Interfaces, commit.Namespace)
 	if commit, err = commit.Prepare(e.stored, leads, known, mode); err != nil {
 		return 0, err
 	}
@@ -111,13 +108,24 @@ func (c *Commits) Commit(ctx context.Context, commit transaction.Commit, drafts 
 	}
 	commit.ID = rand.Text()
 	revision, err = e.finish(ctx, func() (transaction.Request, error) { return transaction.Next(commit, e.stored, c.Now()) })
-	if err != nil && !e.tried {
+	if err == nil {
+		return revision, nil
+	}
+	if !e.tried {
 		c.discard(ctx, commit.Namespace, commit.Secrets)
 	}
-	if leads && err != nil {
+	if leads {
 		err = c.elections().outranked(ctx, reporter(commit), e.stored.LatestTerm(), err)
 	}
-	return revision, err
+	return 0, err
+}
+
+// rules returns the interfaces that are in force and the schema mode of a namespace.
+func rules(ctx context.Context, interfaces Interfaces, namespace string) (schema.Catalog, schema.Mode) {
+	if interfaces == nil {
+		return schema.Catalog{}, schema.Off
+	}
+	return interfaces.Catalog(ctx), interfaces.Mode(ctx, namespace)
 }
 
 // leads reports whether the author leads, if the commit asks for that. What earlier leaders have committed is
