@@ -53,8 +53,8 @@ application do not run, are not ready, fail again and again, do not end or canno
 as you may list pods and Events. It reads Orcon's own objects: the cluster role view is enough.
 Bundles of orcon install are shown by orcon list.
 
-A note on standard error names a controller that has no ready replica, since the states may be old
-then. The note does not change the exit code; orcon check fails.
+A note on standard error names a controller that has no ready replica or is not installed, since the
+states may be old then. The note does not change the exit code; orcon check fails.
 
 Exit codes: 0 everything is ready, 1 something waits or failed, 2 the command failed.`,
 		Example: `  orcon status -n shop
@@ -86,7 +86,8 @@ func (o *statusOptions) run(c *cobra.Command) error {
 	if len(unseen) > 0 {
 		s.lacks("note: you may not list " + strings.Join(unseen, " and ") + ", which are not shown")
 	}
-	if stopped := running.relationsStopped(); stopped != "" {
+	related := slices.ContainsFunc(all, func(st statusLine) bool { return !st.isBundle() })
+	if stopped := running.relationsStopped(related); stopped != "" {
 		s.note("note: " + stopped)
 	}
 	if stopped := running.bundlesStopped(); stopped != "" && slices.ContainsFunc(all, statusLine.isBundle) {

@@ -143,6 +143,19 @@ func TestStatus(t *testing.T) {
 			})...), exitFailed,
 			"db:min for web (no such namespace; did you mean webs?), api (no such namespace)\n", "",
 		},
+		"Deleted": {
+			"a relation whose deletion no controller has seen", append([]string{"status"}, one(db, strings.Replace(related, `"metadata":{`,
+				`"metadata":{"deletionTimestamp":"2026-01-01T00:00:00Z",`, 1), "")...), exitFailed,
+			"relation web-db: waiting\n  it is being deleted\n", "",
+		},
+		"NotInstalled": {
+			"after orcon leave states are old", append([]string{"status"}, answering(t, map[string]string{
+				group + "namespaces/shop/relatedapplications": listOf("RelatedApplication", db), group + "namespaces/shop/relations": listOf("Relation", ""),
+				group + "namespaces/shop/offers": listOf("Offer", ""), group + "namespaces/shop/bundledeployments": listOf("BundleDeployment", ""),
+				"/apis/apps/v1/deployments": `{"kind":"DeploymentList","apiVersion":"apps/v1","items":[]}`,
+			})...), 0,
+			"application   db     ready", "note: no relations controller is installed, so that the states of applications, relations and Offers may be old",
+		},
 		"Stopped": {
 			"what no controller looks at may be old", append([]string{"status"}, answering(t, map[string]string{
 				group + "namespaces/shop/relatedapplications": listOf("RelatedApplication", db), group + "namespaces/shop/relations": listOf("Relation", ""),

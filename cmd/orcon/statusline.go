@@ -182,8 +182,12 @@ func applicationLine(a *v1alpha1.RelatedApplication, pods troubles) statusLine {
 	return st
 }
 
+// relationLine returns the line of a Relation. While it is deleted it is never ready: the controller may not have seen that.
 func relationLine(r *v1alpha1.Relation) statusLine {
 	st := lineOf("relation", r.Namespace, r.Name, r.Status.Conditions)
+	if !r.DeletionTimestamp.IsZero() && st.State == stateReady {
+		st.State, st.Reason, st.Message = stateWaiting, "Deleting", "it is being deleted"
+	}
 	st.Detail = convert.EndText(r.Spec.Requirer) + " → " + convert.EndText(r.Spec.Provider)
 	if r.State.ID > 0 {
 		st.Detail = fmt.Sprintf("%d: %s", r.State.ID, st.Detail)

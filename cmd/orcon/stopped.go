@@ -54,11 +54,15 @@ func (c controllers) idle(name string) (idle *unstructured.Unstructured, runs bo
 }
 
 // relationsStopped returns that no relations controller runs, so that states may be old; empty if one
-// does, or where the user may not see it.
-func (c controllers) relationsStopped() string {
+// does, where the user may not see it, and where none is installed and nothing is shown that needs one.
+func (c controllers) relationsStopped(shown bool) string {
 	idle, runs := c.idle(relationsController)
-	if runs || idle == nil {
+	switch {
+	case c.unseen || runs || idle == nil && !shown:
 		return ""
+	case idle == nil:
+		return "no relations controller is installed, so that the states of applications, relations and Offers may be old, " +
+			"and no relation begins, changes or ends: orcon check shows how to install it"
 	}
 	return fmt.Sprintf("Deployment %s of namespace %s has no ready replica, so that the states of applications, relations and Offers "+
 		"may be old: orcon check shows the cause", idle.GetName(), idle.GetNamespace())
