@@ -25,16 +25,16 @@ import (
 // safe is a store of secrets that counts its readers.
 type safe struct {
 	SecretStore
-	// hold has each reader wait until it is closed; nil for no wait.
-	hold           chan struct{}
-	reads, atOnce  atomic.Int64
-	mostAtOnce     atomic.Int64
-	heldNamespaces map[string]bool
+	// hold has each reader of namespace held wait until it is closed.
+	hold          chan struct{}
+	held          atomic.Value
+	reads, atOnce atomic.Int64
+	mostAtOnce    atomic.Int64
 }
 
 func (s *safe) Secret(ctx context.Context, asks []secret.Visitor, id string, _ secret.Query) (secret.Reading, error) {
 	s.reads.Add(1)
-	if s.heldNamespaces[asks[0].Namespace] {
+	if s.held.Load() == asks[0].Namespace {
 		now := s.atOnce.Add(1)
 		defer s.atOnce.Add(-1)
 		s.mostAtOnce.Store(max(s.mostAtOnce.Load(), now))
