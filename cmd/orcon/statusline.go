@@ -185,8 +185,8 @@ func applicationLine(a *v1alpha1.RelatedApplication, pods troubles) statusLine {
 // relationLine returns the line of a Relation. While it is deleted it is never ready: the controller may not have seen that.
 func relationLine(r *v1alpha1.Relation) statusLine {
 	st := lineOf("relation", r.Namespace, r.Name, r.Status.Conditions)
-	if !r.DeletionTimestamp.IsZero() && st.State == stateReady {
-		st.State, st.Reason, st.Message = stateWaiting, "Deleting", "it is being deleted"
+	if !r.DeletionTimestamp.IsZero() {
+		st = st.deleting()
 	}
 	st.Detail = convert.EndText(r.Spec.Requirer) + " → " + convert.EndText(r.Spec.Provider)
 	if r.State.ID > 0 {
@@ -254,12 +254,18 @@ func bundleLine(d *bundlev1alpha1.BundleDeployment, running controllers) statusL
 
 // deleted changes the line of a BundleDeployment that is being deleted.
 func (st *statusLine) deleted(running controllers) {
-	switch stuck := running.undeleted(); {
-	case stuck != "":
+	*st = st.deleting()
+	if stuck := running.undeleted(); stuck != "" {
 		st.State, st.Reason, st.Message, st.Problems = stateFailed, "Deleting", stuck, []string{stuck}
-	case st.State == stateReady:
+	}
+}
+
+// deleting returns the line of an object that is being deleted.
+func (st statusLine) deleting() statusLine {
+	if st.State == stateReady {
 		st.State, st.Reason, st.Message = stateWaiting, "Deleting", "it is being deleted"
 	}
+	return st
 }
 
 // lineOf derives the state from the conditions that every kind has.

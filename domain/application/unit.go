@@ -47,7 +47,8 @@ const (
 	GoneApplication = "application-removed"
 )
 
-// keepGone is how many gone units are remembered, for people and for applications that are owed their departure (P2).
+// keepGone is how many gone units are remembered, for people and for applications that are owed their
+// departure (SAFETY.md P2).
 const keepGone = 64
 
 // Mourning is the time for which the data of a unit is kept after it is needed no more (SAFETY.md P2).

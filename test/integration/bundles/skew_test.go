@@ -23,7 +23,8 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
 
-// stored is a bundle of all that a record remembers: a workload with the digest of what it reads, and Jobs of each policy.
+// stored has one object of each sort that a record remembers: a workload with the digest of its ConfigMap, and a Job of each
+// policy.
 const stored = blue + secret + service + `---
 apiVersion: apps/v1
 kind: Deployment
