@@ -82,7 +82,7 @@ func Number(app Application, units []Unit, next int, now time.Time) ([]Unit, int
 			units = slices.DeleteFunc(units, func(old Unit) bool { return old.Number == p.Ordinal })
 		}
 		next = max(next, u.Number+1)
-		units = append(units, u)
+		units, pods[u.Number] = append(units, u), p.UID
 	}
 	for i := range units {
 		pod, lives := live[units[i].PodUID]
