@@ -421,3 +421,25 @@ func TestHandlersWaitForTheirBudget(t *testing.T) {
 		assert.Contains(t, string(alone.Stderr), "the budget is used up; try again")
 	})
 }
+
+// A unit that begins to lead while a handler runs leads for that handler too: once is-leader has printed True, the handler
+// reads and writes the application's databag (SAFETY.md P1).
+func TestUnitLeadsFromTheAnswerOn(t *testing.T) {
+	s := newStage(t)
+	turn := s.next()
+	set := []string{"relation-set", "-r", "7", "--app", "database=e"}
+	require.Equal(t, "False\n", string(s.types(turn, "is-leader").Stdout))
+	require.Contains(t, string(s.types(turn, set...).Stderr), "only the leader of web may")
+	s.controller.leader = &wire.LeadResponse{Leads: true, LeftMs: 60_000, Term: 4}
+	require.Equal(t, "True\n", string(s.types(turn, "is-leader").Stdout))
+	read := s.types(turn, "relation-get", "-r", "7", "--app", "database", "web")
+	require.Equal(t, "d\n", string(read.Stdout), "%s", read.Stderr)
+	written := s.types(turn, set...)
+	require.Zero(t, written.ExitCode, "%s", written.Stderr)
+	s.done(turn, "")
+	require.Len(t, s.controller.commits, 1)
+	commit := s.controller.commits[0]
+	assert.EqualValues(t, 4, commit.GetTerm())
+	require.Len(t, commit.GetChanges(), 1)
+	assert.True(t, commit.GetChanges()[0].GetApplication())
+}

@@ -1,7 +1,6 @@
 package conversation
 
 import (
-	"cmp"
 	"errors"
 	"maps"
 	"slices"
@@ -48,8 +47,14 @@ func (t *Transaction) OfHandler() bool { return t.late }
 // (SAFETY.md P1).
 func (t *Transaction) Term() int64 { return t.snapshot.Term }
 
-// LedIn notes that the author has learnt that its unit leads in a term.
-func (t *Transaction) LedIn(term int64) { t.snapshot.Term = cmp.Or(t.snapshot.Term, term) }
+// LedIn notes that the author has learnt that its unit leads in a term: from then on it reads and writes as the leader of
+// the term that it has learnt of first. What another leader has written since the snapshot is not replaced: each change has
+// the versions of the values that the author acted on (DECISIONS.md 363).
+func (t *Transaction) LedIn(term int64) {
+	if !t.snapshot.Leader {
+		t.snapshot.Leader, t.snapshot.Term = true, term
+	}
+}
 
 // Read returns a copy of a bag as this handler sees it: as Read does, and with
 // its own writes.

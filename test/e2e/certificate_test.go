@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	registrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -134,9 +135,7 @@ func (w *world) grownOld(s *certificate.State) {
 func (w *world) trusts(server, agent []byte) {
 	w.t.Helper()
 	w.eventually(func() string {
-		hooks, err := w.client.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(w.t.Context(), webhookName, metav1.GetOptions{})
-		require.NoError(w.t, err)
-		for _, hook := range hooks.Webhooks {
+		for _, hook := range w.webhooks() {
 			if have := serials(hook.ClientConfig.CABundle); have != serials(server) {
 				return "for " + hook.Name + " the API server is told to trust " + have + ", not " + serials(server)
 			}
@@ -150,6 +149,14 @@ func (w *world) trusts(server, agent []byte) {
 		}
 		return ""
 	})
+}
+
+// webhooks returns the webhooks that the API server calls.
+func (w *world) webhooks() []registrationv1.MutatingWebhook {
+	w.t.Helper()
+	configured, err := w.client.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(w.t.Context(), webhookName, metav1.GetOptions{})
+	require.NoError(w.t, err)
+	return configured.Webhooks
 }
 
 // serials are the numbers of a bundle's certificates, in order of size.
