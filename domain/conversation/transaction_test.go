@@ -156,6 +156,28 @@ func TestTransactionForbidden(t *testing.T) {
 	assert.Empty(t, handler.Commit())
 }
 
+// A handler leads in one term at most: that in which it began as the leader, or else the one that it learnt of first
+// (SAFETY.md P1, DECISIONS.md 385).
+func TestTransactionLedIn(t *testing.T) {
+	for name, began := range map[string]struct {
+		leads bool
+		term  int64
+	}{"BeganAsLeader": {true, 3}, "LedBefore": {false, 2}, "NeverLed": {false, 0}} {
+		t.Run(name, func(t *testing.T) {
+			s := sees(db())
+			s.Leader, s.Term = began.leads, began.term
+			handler := conversation.BeginEvent(s)
+			assert.Equal(t, began.leads, handler.Set("uid-1", true, bag{"a": "1"}) == nil)
+			if !began.leads {
+				handler.LedIn(3)
+			}
+			handler.LedIn(5)
+			require.NoError(t, handler.Set("uid-1", true, bag{"a": "2"}))
+			assert.EqualValues(t, 3, handler.Term())
+		})
+	}
+}
+
 // A change applied to what it was made from gives what it was made for, and leaves
 // other keys of another content alone.
 func TestChangeApplies(t *testing.T) {
