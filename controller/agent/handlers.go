@@ -36,9 +36,8 @@ type Handlers struct {
 	turn   *turn
 	failed failure
 	// reported is the failure that was sent to the controller last; nil before this process has sent one.
-	reported *status.Failure
-	// stood is when leadership was requested last.
-	stood lately
+	reported  *status.Failure
+	candidate candidate
 	// waiting is the condition that the next event waits for before it can be sent; empty for none.
 	waiting string
 	era     era
@@ -58,27 +57,6 @@ type era struct {
 // Relation from which another one was taking over.
 const answerAgain = 30 * time.Second
 
-// candidacy is how often a unit that does not lead asks to, at most, while much
-// happens. Speech asks by itself when nothing does.
-const candidacy = 5 * time.Second
-
-// lately is when something was done last.
-type lately struct {
-	mu sync.Mutex
-	at time.Time
-}
-
-// due reports whether that is so long ago, and notes that it is done again if so.
-func (l *lately) due(every time.Duration) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if time.Since(l.at) < every {
-		return false
-	}
-	l.at = time.Now()
-	return true
-}
-
 // failure is why the last turn was not handled, and when it is tried again.
 type failure struct {
 	status.Failure
@@ -93,7 +71,7 @@ func (f failure) isOf(t *turn) bool {
 // NewHandlers returns handlers that go on where the last process was.
 func NewHandlers(speech *Speech, settings Settings, disk Disk) *Handlers {
 	h := &Handlers{
-		speech: speech, namespace: settings.Namespace, batch: settings.Batch,
+		speech: speech, candidate: candidate{speech: speech}, namespace: settings.Namespace, batch: settings.Batch,
 		told: recollection{file: disk.Told, spool: disk.Spool}, rung: make(chan struct{}, 1),
 	}
 	h.era.left = map[string]time.Time{}
@@ -126,12 +104,9 @@ func (h *Handlers) Next(ctx context.Context) (Turn, error) {
 func (h *Handlers) next(ctx context.Context) (*turn, error) {
 	h.drop(nil)
 	for {
-		if h.stood.due(candidacy) {
-			if _, err := h.speech.Leader(ctx); err != nil {
-				glog.V(1).Infof("cannot find the leader: %v", err)
-			}
-		}
+		again := h.candidate.stand(ctx)
 		t, wait, idle := h.begin()
+		wait = min(wait, again)
 		if err := h.report(ctx, idle); err != nil {
 			glog.V(1).Infof("cannot report the state of the handlers: %v", err)
 			wait = min(wait, reportAgain)

@@ -57,9 +57,9 @@ func (s *stage) next() Turn {
 // leader is what the controller answers to the next request for leadership, which is due.
 func (s *stage) leader(is *wire.LeadResponse) {
 	s.controller.leader = is
-	s.agent.handlers.stood.mu.Lock()
-	defer s.agent.handlers.stood.mu.Unlock()
-	s.agent.handlers.stood.at = time.Time{}
+	s.agent.handlers.candidate.mu.Lock()
+	defer s.agent.handlers.candidate.mu.Unlock()
+	s.agent.handlers.candidate.at = time.Time{}
 }
 
 func (s *stage) nothing() {
@@ -442,4 +442,34 @@ func TestUnitLeadsFromTheAnswerOn(t *testing.T) {
 	assert.EqualValues(t, 4, commit.GetTerm())
 	require.Len(t, commit.GetChanges(), 1)
 	assert.True(t, commit.GetChanges()[0].GetApplication())
+}
+
+// A unit requests leadership once it is known: a request before that is refused, and the next one would come 20 s later. The
+// unit leads before its first event (TRUST.md T2).
+func TestUnitStandsOnceItIsKnown(t *testing.T) {
+	s := newStage(t)
+	s.controller.leader = &wire.LeadResponse{Leads: true, LeftMs: 60_000, Term: 4}
+	unknown := heardAt(2)
+	unknown.Unit.Known = false
+	hear(s.agent, unknown)
+	s.nothing()
+	assert.Empty(t, s.controller.leads)
+	hear(s.agent, heardAt(3))
+	turn := s.next()
+	assert.Len(t, s.controller.leads, 1)
+	assert.Equal(t, "leader-elected", turn.Hook)
+}
+
+// A request for leadership without an answer is repeated, also if nothing else happens.
+func TestUnitStandsAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		s.controller.err = errors.New("connection refused")
+		ctx, cancel := context.WithTimeout(t.Context(), 3*candidacy-time.Second)
+		defer cancel()
+		for turn, err := s.agent.handlers.Next(ctx); err == nil; turn, err = s.agent.handlers.Next(ctx) {
+			s.done(turn, "")
+		}
+		assert.Len(t, s.controller.leads, 3)
+	})
 }

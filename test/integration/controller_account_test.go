@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/certificate"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
@@ -57,6 +58,8 @@ func TestControllerMakesNoOtherSecret(t *testing.T) {
 	w := newControllerWorld(t)
 	controller, owner := w.as(controllerUser), client.FieldOwner("relations-controller")
 	out := w.newNamespace(nil)
+	// The type of a Secret that exists is refused as immutable, before the policy is asked.
+	require.NoError(t, client.IgnoreNotFound(w.admin.Delete(w.ctx, object.Named(&corev1.Secret{}, "default", "orcon-ca"))))
 	in := func(namespace string) func(*applycorev1.SecretApplyConfiguration) {
 		return func(s *applycorev1.SecretApplyConfiguration) { s.WithNamespace(namespace) }
 	}

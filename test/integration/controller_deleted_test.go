@@ -74,6 +74,10 @@ func newAppliedBy(t *testing.T, install func(*controlplane.Cluster)) *applied {
 	w.node.serving = func() []string { return []string{w.controller().address()} }
 	t.Cleanup(w.node.begin(w.ctx))
 	w.eventually("the vault's data", func() bool { return w.shows("user", "shop") })
+	w.eventually("both lead", func() bool {
+		heard := w.events()
+		return slices.Contains(heard, "web leader-elected") && slices.Contains(heard, "vault leader-elected")
+	})
 	w.eventually("no handler has anything to do", w.idle)
 	return w
 }
