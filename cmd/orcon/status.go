@@ -104,7 +104,8 @@ func (o *statusOptions) run(c *cobra.Command) error {
 
 // note notes the programs of Orcon that do not run, as far as what is shown depends on them.
 func (c controllers) note(s screen, shown []statusLine) {
-	stopped := []string{c.relationsStopped(slices.ContainsFunc(shown, func(st statusLine) bool { return !st.isBundle() })), c.webhookStopped()}
+	related := slices.ContainsFunc(shown, func(st statusLine) bool { return !st.isBundle() })
+	stopped := []string{c.relationsStopped(related), c.webhookStopped()}
 	if slices.ContainsFunc(shown, statusLine.isBundle) {
 		stopped = append(stopped, c.bundlesStopped())
 	}
