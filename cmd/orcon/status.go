@@ -54,7 +54,8 @@ as you may list pods and Events. It reads Orcon's own objects: the cluster role 
 Bundles of orcon install are shown by orcon list.
 
 A note on standard error names a controller that has no ready replica or is not installed, since the
-states may be old then. The note does not change the exit code; orcon check fails.
+states may be old then, and a webhook that has none, since pods are not created then. The note does
+not change the exit code; orcon check fails.
 
 Exit codes: 0 everything is ready, 1 something waits or failed, 2 the command failed.`,
 		Example: `  orcon status -n shop
@@ -86,13 +87,7 @@ func (o *statusOptions) run(c *cobra.Command) error {
 	if len(unseen) > 0 {
 		s.lacks("note: you may not list " + strings.Join(unseen, " and ") + ", which are not shown")
 	}
-	related := slices.ContainsFunc(all, func(st statusLine) bool { return !st.isBundle() })
-	if stopped := running.relationsStopped(related); stopped != "" {
-		s.note("note: " + stopped)
-	}
-	if stopped := running.bundlesStopped(); stopped != "" && slices.ContainsFunc(all, statusLine.isBundle) {
-		s.note("note: " + stopped)
-	}
+	running.note(s, all)
 	if len(all) == 0 && namespace != "" {
 		if err := optedIn(c.Context(), s, kinds, namespace); err != nil {
 			return err
@@ -105,6 +100,20 @@ func (o *statusOptions) run(c *cobra.Command) error {
 		return silentError(exitFailed)
 	}
 	return nil
+}
+
+// note notes the programs of Orcon that do not run, as far as what is shown depends on them.
+func (c controllers) note(s screen, shown []statusLine) {
+	related := slices.ContainsFunc(shown, func(st statusLine) bool { return !st.isBundle() })
+	stopped := []string{c.relationsStopped(related), c.webhookStopped()}
+	if slices.ContainsFunc(shown, statusLine.isBundle) {
+		stopped = append(stopped, c.bundlesStopped())
+	}
+	for _, why := range stopped {
+		if why != "" {
+			s.note("note: " + why)
+		}
+	}
 }
 
 // optedIn returns an error if a namespace does not exist, and notes one in which Orcon does not act. It

@@ -11,9 +11,10 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/installation"
 )
 
-// The values of label app.kubernetes.io/name of Orcon's controllers.
+// The values of label app.kubernetes.io/name of Orcon's programs.
 const (
 	relationsController = "relations-controller"
+	relationsWebhook    = "relations-mutating-webhook"
 	bundleController    = "bundle-controller"
 )
 
@@ -66,6 +67,17 @@ func (c controllers) relationsStopped(shown bool) string {
 	}
 	return fmt.Sprintf("Deployment %s of namespace %s has no ready replica, so that the states of applications, relations and Offers "+
 		"may be old: orcon check shows the cause", idle.GetName(), idle.GetNamespace())
+}
+
+// webhookStopped returns that no webhook runs, so that the API server refuses pods; empty if one does, or if none is
+// installed, where the user may see it.
+func (c controllers) webhookStopped() string {
+	idle, _ := c.idle(relationsWebhook)
+	if idle == nil {
+		return ""
+	}
+	return fmt.Sprintf("Deployment %s of namespace %s has no ready replica, so that pods that declare something are not created: "+
+		"orcon check shows the cause", idle.GetName(), idle.GetNamespace())
 }
 
 // bundlesStopped returns that no bundle controller runs, so that states may be old; empty if one

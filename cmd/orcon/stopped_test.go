@@ -59,6 +59,31 @@ func TestBundleControllerStopped(t *testing.T) {
 	}
 }
 
+// A webhook that does not run refuses pods that declare something: a note says so before a person looks at the pods of each
+// application (SAFETY.md S1).
+func TestStatusNotesAWebhookThatDoesNotRun(t *testing.T) {
+	const group = "/apis/orcon.tengu.io/v1alpha1/"
+	part := func(name, ready string) string {
+		return `{"kind":"Deployment","apiVersion":"apps/v1","status":{"readyReplicas":` + ready + `},"metadata":{"namespace":"orcon-system","name":"` + name +
+			`","labels":{"app.kubernetes.io/name":"` + name + `"}}}`
+	}
+	for ready, note := range map[string]string{
+		"0": "note: Deployment relations-mutating-webhook of namespace orcon-system has no ready replica, so that pods that declare something " +
+			"are not created: orcon check shows the cause\n",
+		"1": "",
+	} {
+		code, _, errs := call("", append([]string{"status"}, answering(t, map[string]string{
+			group + "namespaces/shop/relatedapplications": listOf("RelatedApplication", ""), group + "namespaces/shop/relations": listOf("Relation", ""),
+			group + "namespaces/shop/offers": listOf("Offer", ""), group + "namespaces/shop/bundledeployments": listOf("BundleDeployment", ""),
+			"/apis/apps/v1/deployments": `{"kind":"DeploymentList","apiVersion":"apps/v1","items":[` + part("relations-controller", "2") + "," +
+				part("relations-mutating-webhook", ready) + `]}`,
+			"/api/v1/namespaces/shop": `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"shop","labels":{"tengu-injector":"enabled"}}}`,
+		})...)...)
+		assert.Zero(t, code, errs)
+		notes(t, note, errs)
+	}
+}
+
 // notes asserts that an error output has a note, and none for "".
 func notes(t *testing.T, want, errs string) {
 	t.Helper()

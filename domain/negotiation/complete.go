@@ -137,11 +137,21 @@ func completeness(c contents, r relation.Relation) []condition.Condition {
 	switch says := r.State.ProviderStatus; {
 	case says.Said():
 		text += fmt.Sprintf("; its status: %s", says.Text())
+	case r.Provider.Namespace == c.Namespace && c.idle(r.Provider):
+		text += fmt.Sprintf("; %s has no pod with handlers: start one", r.Provider.Application)
 	case what == "data" && r.Provider.Namespace == c.Namespace:
 		text += fmt.Sprintf("; annotate %s with %s%s, or call relation-set in its pods", r.Provider.Application, application.PrefixData,
 			r.Provider.Endpoint)
 	}
 	return condition.Waiting(reason, text)
+}
+
+// idle reports whether handlers of an end would write, and none of its pods runs them.
+func (c contents) idle(e relation.End) bool {
+	a, _ := c.app(e)
+	would := func(w application.Workload) bool { return application.HearsOfEvents(w.TemplateAnnotations) }
+	does := func(p application.Pod) bool { return !p.Ending && application.HearsOfEvents(p.Annotations) }
+	return slices.ContainsFunc(a.Workloads, would) && !slices.ContainsFunc(a.Pods, does)
 }
 
 // missing lists the fields that make a side ready and that its bag lacks.

@@ -73,6 +73,15 @@ func TestWaiting(t *testing.T) {
 			want:  wait("store", relation.ReasonNoData, "db:main has not provided data yet; annotate db with data.tengu.io/main, or call relation-set in its pods"),
 			ready: relation.ReasonWaiting,
 		},
+		"NoDataNoPod": {
+			why: "V5: handlers would write, and no pod runs them",
+			world: func(w *world) {
+				w.deployment("db", map[string]string{application.KeyProvides: "main:pg", application.KeyHandlers: "/handlers"})
+				w.consumes("web", "store:pg", "db")
+			},
+			want:  wait("store", relation.ReasonNoData, "db:main has not provided data yet; db has no pod with handlers: start one"),
+			ready: relation.ReasonWaiting,
+		},
 		"Ambiguous": {
 			why: "D10: a person must choose, and reads so on the application",
 			world: func(w *world) {

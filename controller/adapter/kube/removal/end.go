@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -92,26 +93,15 @@ func (e Ends) optOut(ctx context.Context) error {
 // told waits until every relation is gone and no end is owed to a unit that is there.
 func (e Ends) told(ctx context.Context) error {
 	var deaf []relation.Side
-	err := until(ctx, func() (string, error) {
+	slow := slowness{report: e.report}
+	err := until(ctx, func() (left string, err error) {
 		census, err := e.living(ctx)
 		if err != nil {
 			return "", err
 		}
-		owed := census.Unhandled()
-		deaf = nil
-		for _, s := range owed {
-			if census.Deaf(s) && !s.Held() {
-				deaf = append(deaf, s)
-			}
-		}
-		switch {
-		case len(census.Relations) > 0:
-			r := census.Relations[0]
-			return fmt.Sprintf("relation %s/%s is still ending", r.Requirer.Namespace, r.Name), nil
-		case len(deaf) < len(owed):
-			return fmt.Sprintf("ends that are still being handled: %d, the first by %s", len(owed)-len(deaf), waiting(owed, census)), nil
-		}
-		return "", nil
+		left, deaf = untold(census)
+		slow.look(left)
+		return left, nil
 	})
 	if err != nil || len(deaf) == 0 {
 		return err
@@ -119,9 +109,46 @@ func (e Ends) told(ctx context.Context) error {
 	var lines []string
 	for _, s := range deaf {
 		lines = append(lines, Owing(s)+": opt its namespace in again and start one: "+application.OptIn(s.Here().Namespace)+
-			"; or waive the end: orcon ends waive "+s.Name()+" -n "+s.Here().Namespace)
+			"; or waive the end: "+waive(s))
 	}
 	return fmt.Errorf("%w:\n%s", ErrDeaf, strings.Join(lines, "\n"))
+}
+
+// untold returns what is still to be waited for, or nothing, and the ends that no unit can handle.
+func untold(census relation.Census) (left string, deaf []relation.Side) {
+	owed := census.Unhandled()
+	for _, s := range owed {
+		if census.Deaf(s) && !s.Held() {
+			deaf = append(deaf, s)
+		}
+	}
+	switch {
+	case len(census.Relations) > 0:
+		r := census.Relations[0]
+		return fmt.Sprintf("relation %s/%s is still ending", r.Requirer.Namespace, r.Name), deaf
+	case len(deaf) < len(owed):
+		return fmt.Sprintf("ends that are still being handled: %d, the first by %s", len(owed)-len(deaf), waiting(owed, census)), deaf
+	}
+	return "", deaf
+}
+
+// slowness reports what is waited for, once, if that stays the same for a while.
+type slowness struct {
+	report func(string)
+	left   string
+	looks  int
+}
+
+// slow is how many looks have to show the same.
+const slow = int(10 * time.Second / look)
+
+func (s *slowness) look(left string) {
+	if left != s.left {
+		s.left, s.looks = left, 0
+	}
+	if s.looks++; s.looks == slow && left != "" {
+		s.report("waits for " + left)
+	}
 }
 
 // living reads the relations of all namespaces, with the units whose pods are there. Units of a namespace that has not opted
@@ -145,14 +172,19 @@ func (e Ends) living(ctx context.Context) (relation.Census, error) {
 	return census, nil
 }
 
-// waiting names the first application that has yet to handle an end.
+// waiting names the first application that has yet to handle an end, and what helps.
 func waiting(owed []relation.Side, census relation.Census) string {
 	for _, s := range owed {
 		if !census.Deaf(s) || s.Held() {
-			return Owing(s)
+			return Owing(s) + ", which orcon status -n " + s.Here().Namespace + " explains; to end it without its handler: " + waive(s)
 		}
 	}
 	return ""
+}
+
+// waive returns the command that ends what a side owes without its handler.
+func waive(s relation.Side) string {
+	return "orcon ends waive " + s.Name() + " -n " + s.Here().Namespace
 }
 
 // Owing names the application that a side owes an end to, and the relation.
