@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 )
 
@@ -47,14 +48,28 @@ func (t *Transaction) OfHandler() bool { return t.late }
 // (SAFETY.md P1).
 func (t *Transaction) Term() int64 { return t.snapshot.Term }
 
-// LedIn notes that the author has learnt that its unit leads in a term: from then on it reads and writes as the leader of
-// the term that it has learnt of first. What another leader has written since the snapshot is not replaced: each change has
-// the versions of the values that the author acted on (DECISIONS.md 363).
-func (t *Transaction) LedIn(term int64) {
-	if !t.snapshot.Leader {
-		t.snapshot.Leader, t.snapshot.Term = true, term
+// LedIn notes that the author has learnt that its unit leads, with what a leader is shown now: from then on it reads and
+// writes as the leader of the term that it has learnt of first. Its application's databags, which it could not read before,
+// are those of now. What another leader has written since the snapshot is not replaced: each change has the versions of the
+// values that the author acted on (DECISIONS.md 363).
+func (t *Transaction) LedIn(now Snapshot) {
+	if t.snapshot.Leader || !now.Leader {
+		return
+	}
+	s := &t.snapshot
+	s.Leader, s.Term = true, now.Term
+	s.Relations, s.Bags = slices.Clone(s.Relations), either{s.Bags, now.Bags}
+	for i := range s.Relations {
+		r := &s.Relations[i]
+		at := slices.IndexFunc(now.Relations, func(n Relation) bool { return n.UID == r.UID })
+		if at >= 0 && r.Role != application.Peer {
+			r.OwnApplicationBag, r.OwnApplicationWriter = now.Relations[at].OwnApplicationBag, now.Relations[at].OwnApplicationWriter
+		}
 	}
 }
+
+// Leads reports whether its author reads and writes as a leader.
+func (t *Transaction) Leads() bool { return t.snapshot.Leader }
 
 // Read returns a copy of a bag as this handler sees it: as Read does, and with
 // its own writes.
