@@ -166,7 +166,7 @@ func (t *toolContext) share(kind secret.Kind, id tool.SecretID, with tool.Grante
 	if _, err := t.lead(); err != nil {
 		return err
 	}
-	if t.transaction.Drops(with.Relation) {
+	if t.transaction.Drops(with.Relation) && (kind == secret.Grant || !t.transaction.Suspends(with.Relation)) {
 		if kind == secret.Grant {
 			t.secrets.dropped = append(t.secrets.dropped, id.ID)
 		}

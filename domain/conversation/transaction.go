@@ -1,7 +1,6 @@
 package conversation
 
 import (
-	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -17,8 +16,9 @@ type Transaction struct {
 	snapshot Snapshot
 	// bags are the contents of those that were written, as they will be.
 	bags map[Address]Bag
-	// late allows that a relation has ended.
-	late bool
+	// late allows that a relation has ended, and that the one in about is suspended.
+	late  bool
+	about string
 }
 
 // Begin starts a transaction on what its author is shown.
@@ -35,9 +35,28 @@ func BeginEvent(s Snapshot) *Transaction {
 	return t
 }
 
+// About notes the event that is handled. The events of a suspension are handled while it lasts, or nothing else would be:
+// what the other side has written reads as empty, since its consent is withdrawn, and writes are dropped, since the handlers
+// of created run again when the relation is resumed.
+func (t *Transaction) About(e Event) *Transaction {
+	t.about = e.Relation
+	return t
+}
+
 // Drops reports whether what is said in a relation is dropped.
 func (t *Transaction) Drops(relation string) bool {
-	return t.late && slices.ContainsFunc(t.snapshot.Relations, func(r Relation) bool { return r.UID == relation && r.Life == Ending })
+	return t.late && t.is(relation, Ending) || t.Suspends(relation)
+}
+
+// Suspends reports whether an event of the suspension of a relation is handled. What is taken back in it is not dropped: the
+// relation may be resumed.
+func (t *Transaction) Suspends(relation string) bool {
+	return t.late && relation == t.about && t.is(relation, Suspended)
+}
+
+// is reports whether a relation is known to be in that part of its life.
+func (t *Transaction) is(relation string, life Life) bool {
+	return slices.ContainsFunc(t.snapshot.Relations, func(r Relation) bool { return r.UID == relation && r.Life == life })
 }
 
 // OfHandler reports whether a handler writes it, which has acted on what it read.
@@ -77,7 +96,11 @@ func (t *Transaction) Read(at Address) (Bag, error) {
 	if bag, written := t.bags[at]; written {
 		return copied(bag), nil
 	}
-	return Read(t.snapshot, at)
+	bag, err := Read(t.snapshot, at)
+	if RefusalOf(err) == NotYet && t.Suspends(at.Relation) {
+		return Bag{}, nil
+	}
+	return bag, err
 }
 
 // Set writes keys of the unit's own bag of a relation, or with app of its
@@ -90,7 +113,7 @@ func (t *Transaction) Set(relation string, app bool, values Bag) error {
 		at = ForApplication(relation, t.snapshot.Unit.Application)
 	}
 	if err := MayWrite(t.snapshot, at); err != nil {
-		if refused, is := errors.AsType[*Error](err); is && refused.Kind == Gone && t.Drops(relation) {
+		if kind := RefusalOf(err); (kind == Gone || kind == NotYet) && t.Drops(relation) {
 			return nil
 		}
 		return err

@@ -190,6 +190,36 @@ func TestLateHandlers(t *testing.T) {
 	assert.False(t, tool.Drops("uid-1"))
 }
 
+// The handler of a suspension's event can handle it: it reads nothing of the other side, and what it writes there is dropped.
+// The handlers of other events, and tools outside of them, are refused (RELATIONS.md P4).
+func TestHandlersOfASuspension(t *testing.T) {
+	suspended := spoken()
+	suspended.Units = nil
+	s := leader(sees(life(suspended, conversation.Suspended, conversation.SuspendedReason), related(2, "cache")))
+	theirs := conversation.ForUnit("uid-1", unit("db/0"))
+	handler := conversation.BeginEvent(s).About(conversation.Event{Kind: conversation.Departed, Relation: "uid-1"})
+	read, err := handler.Read(theirs)
+	require.NoError(t, err)
+	assert.Empty(t, read)
+	require.NoError(t, handler.Set("uid-1", true, bag{"user": "late"}))
+	require.NoError(t, handler.Set("uid-1", false, bag{"a": "late"}))
+	require.NoError(t, handler.Set("uid-2", false, bag{"a": "1"}))
+	require.Len(t, handler.Commit(), 1)
+	assert.Equal(t, "uid-2", handler.Commit()[0].Relation)
+	assert.True(t, handler.Drops("uid-1") && handler.Suspends("uid-1"))
+	assert.False(t, handler.Drops("uid-2") || handler.Suspends("uid-2"))
+	for _, other := range []*conversation.Transaction{
+		conversation.BeginEvent(s).About(conversation.Event{Kind: conversation.Changed, Relation: "uid-2"}),
+		conversation.BeginEvent(s).About(conversation.Event{Kind: conversation.Elected}),
+		conversation.Begin(s).About(conversation.Event{Relation: "uid-1"}),
+	} {
+		_, err := other.Read(theirs)
+		assert.Equal(t, conversation.NotYet, conversation.RefusalOf(err))
+		assert.Equal(t, conversation.NotYet, conversation.RefusalOf(other.Set("uid-1", false, bag{"a": "1"})))
+		assert.False(t, other.Drops("uid-1"))
+	}
+}
+
 // A handler whose unit begins to lead is shown the databags of its application that it could not read before, as they are
 // then, and goes on with what it was shown of everything else (SAFETY.md P1).
 func TestTransactionOfANewLeader(t *testing.T) {
