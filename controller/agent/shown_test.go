@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -92,4 +93,34 @@ func TestHandlerOfAnUninformedLeader(t *testing.T) {
 		hear(s.agent, heardAt(5))
 		assert.Equal(t, "leader-elected", s.next().Hook)
 	})
+}
+
+// A handler that has read a secret does not replace a revision that it has not seen: that of the leader before, where the
+// unit has begun to lead since (DECISIONS.md 363). One that it reads before it writes is seen.
+func TestHandlerReplacesNoRevisionThatItHasNotSeen(t *testing.T) {
+	for name, test := range map[string]struct {
+		again   bool
+		content string
+		commits int
+	}{
+		"unseen": {content: "password=old"}, "seen": {again: true, content: "password=old", commits: 1},
+		"only a label": {content: "--label=admin", commits: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			s.controller.content = map[string][]byte{"password": []byte("old")}
+			turn := s.next()
+			require.Zero(t, s.types(turn, "secret-get", someID, "password").ExitCode)
+			s.controller.latest = 2 // the leader before has written it, and has resigned
+			s.controller.leader = &wire.LeadResponse{Leads: true, LeftMs: 60_000, Term: 4}
+			if test.again {
+				require.Zero(t, s.types(turn, "secret-get", someID, "password", "--peek").ExitCode)
+			}
+			require.Zero(t, s.types(turn, "secret-set", someID, test.content).ExitCode)
+			s.done(turn, "")
+			assert.Len(t, s.controller.commits, test.commits)
+			status := s.agent.handlers.status()
+			assert.Equal(t, test.commits == 0, strings.Contains(status, "was changed after it was read"), status)
+		})
+	}
 }
