@@ -16,6 +16,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/retry"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/tool"
 )
@@ -252,7 +253,15 @@ func (h *Handlers) Done(ctx context.Context, done Done) error {
 		return nil
 	}
 	writes := t.secrets.stored(t.Transaction.Commit())
-	err = patiently(ctx, h.wait, func() error { return h.speech.Commit(ctx, t.String(), t.Transaction, writes) })
+	err = patiently(ctx, h.wait, func() error {
+		err := t.secrets.current(writes, func(id string, query secret.Query) (secret.Reading, error) {
+			return h.speech.getSecret(ctx, id, query)
+		})
+		if err != nil {
+			return err
+		}
+		return h.speech.Commit(ctx, t.String(), t.Transaction, writes)
+	})
 	if err == nil {
 		err = patiently(ctx, h.wait, func() error { return t.secrets.keep(ctx, h.speech) })
 	}

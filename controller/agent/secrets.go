@@ -59,6 +59,30 @@ func (s *secrets) stored(changes []conversation.Change) []secret.Draft {
 	return slices.DeleteFunc(slices.Clone(s.writes), func(w secret.Draft) bool { return needless[w.ID] })
 }
 
+// current returns an error if writes replace a revision that the transaction has not read, of a secret that it has read: the
+// leader before may have written it, as it may a value of a databag (DECISIONS.md 363).
+func (s *secrets) current(writes []secret.Draft, get func(id string, query secret.Query) (secret.Reading, error)) error {
+	for _, w := range writes {
+		seen := 0
+		for read := range s.read {
+			if w.Kind == secret.Set && len(w.Content) > 0 && read.id == w.ID {
+				seen = max(seen, read.number)
+			}
+		}
+		if seen == 0 {
+			continue
+		}
+		_, err := get(w.ID, secret.Query{Peek: true, Revision: seen})
+		switch {
+		case conversation.RefusalOf(err) == conversation.Gone:
+			return fmt.Errorf("cannot write secret %s: it was changed after it was read: %w", w.ID, err)
+		case err != nil:
+			return fmt.Errorf("cannot write secret %s: %w", w.ID, err)
+		}
+	}
+	return nil
+}
+
 // values returns all values that the transaction has read or written, which are not shown to people.
 func (s *secrets) values() []string {
 	all := slices.Collect(maps.Values(s.read))
@@ -166,7 +190,7 @@ func (t *toolContext) share(kind secret.Kind, id tool.SecretID, with tool.Grante
 	if _, err := t.lead(); err != nil {
 		return err
 	}
-	if t.transaction.Drops(with.Relation) {
+	if t.transaction.Drops(with.Relation) && (kind == secret.Grant || !t.transaction.Suspends(with.Relation)) {
 		if kind == secret.Grant {
 			t.secrets.dropped = append(t.secrets.dropped, id.ID)
 		}

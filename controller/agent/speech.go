@@ -106,9 +106,10 @@ type lease struct {
 	unheard bool
 }
 
-// left returns for how long the unit leads and knows what leaders before it have written.
-func (l lease) left() time.Duration {
-	if l.unheard {
+// left returns for how long the unit leads and knows what leaders before it have written: what it has received shows it the
+// databags of its application.
+func (l lease) left(heard *conversation.Update) time.Duration {
+	if l.unheard || heard == nil || !heard.Own.ShowsLeader() {
 		return 0
 	}
 	return time.Until(l.until)
@@ -169,7 +170,7 @@ func (s *Speech) Snapshot() (conversation.Snapshot, error) {
 	for _, u := range s.unseen {
 		snapshot = snapshot.With(u.changes)
 	}
-	snapshot.Leader, snapshot.Term = s.lease.left() > 0, s.lease.term
+	snapshot.Leader, snapshot.Term = s.lease.left(s.heard) > 0, s.lease.term
 	return snapshot, nil
 }
 
@@ -254,7 +255,7 @@ func (s *Speech) leave(ctx context.Context, l leaving) error {
 // makes the unit a candidate.
 func (s *Speech) Leader(ctx context.Context) (bool, error) {
 	s.mu.Lock()
-	sure := s.lease.left() >= leadership.Sure
+	sure := s.lease.left(s.heard) >= leadership.Sure
 	s.interested = true
 	s.mu.Unlock()
 	if sure {
@@ -265,7 +266,7 @@ func (s *Speech) Leader(ctx context.Context) (bool, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.lease.left() >= leadership.Sure, nil
+	return s.lease.left(s.heard) >= leadership.Sure, nil
 }
 
 // lead requests or renews leadership, or resigns. The lease counts from before the request. A unit that

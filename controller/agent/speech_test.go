@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -33,6 +34,8 @@ type controller struct {
 	secrets []*wire.Secret
 	content map[string][]byte
 	gets    []*wire.GetSecretRequest
+	// latest is the revision of each secret; 0 for the first.
+	latest int64
 
 	// reports are what Report was told, statuses what SetStatus was, and asked what
 	// GetStatus was, which answers status; all fail by mute.
@@ -89,7 +92,11 @@ func (c *controller) GetSecret(_ context.Context, request *wire.GetSecretRequest
 		return nil, err
 	}
 	c.gets = append(c.gets, request)
-	return &wire.GetSecretResponse{Id: request.GetId(), Revision: 1, Content: c.content}, c.err
+	latest := max(c.latest, 1)
+	if of := request.GetRevision(); of > 0 && of != latest {
+		return nil, &conversation.Error{Kind: conversation.Gone, Message: fmt.Sprintf("the latest is %d", latest), Cure: "take it"}
+	}
+	return &wire.GetSecretResponse{Id: request.GetId(), Revision: latest, Content: c.content}, c.err
 }
 
 func (c *controller) ListSecrets(context.Context, *wire.ListSecretsRequest) (*wire.ListSecretsResponse, error) {

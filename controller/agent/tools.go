@@ -67,7 +67,7 @@ func (a *Agent) runTool(ctx context.Context, call tool.Call) tool.Result {
 		return t.run(call)
 	}
 	if concernsApplication(call) {
-		if _, err := a.speech.Leader(ctx); err != nil {
+		if _, err := (lead{a.speech}).is(ctx); err != nil {
 			return tool.Failed(err)
 		}
 	}
@@ -137,7 +137,15 @@ func (t *toolContext) Read(at conversation.Address) (conversation.Bag, error) {
 	if err := t.begin(); err != nil {
 		return nil, err
 	}
-	return t.transaction.Read(at)
+	if at.Owner != t.snapshot.Unit.Application {
+		return t.transaction.Read(at)
+	}
+	var bag conversation.Bag
+	err := asLeader(t.transaction, t.Leader, func() (err error) {
+		bag, err = t.transaction.Read(at)
+		return err
+	})
+	return bag, err
 }
 
 // Set sets keys, to be stored when the call has succeeded.
@@ -145,15 +153,15 @@ func (t *toolContext) Set(relation string, app bool, values conversation.Bag) er
 	if err := t.begin(); err != nil {
 		return err
 	}
-	return t.transaction.Set(relation, app, values)
+	return asLeader(t.transaction, t.Leader, func() error { return t.transaction.Set(relation, app, values) })
 }
 
 // Leader tells whether the unit leads. The call's transaction is one of that term then.
 func (t *toolContext) Leader() (bool, error) {
-	leads, err := t.speech.Leader(t.ctx)
+	leads, err := lead{t.speech}.is(t.ctx)
 	t.answers.follows = t.answers.follows || err == nil && !leads
 	if now, known := t.speech.Snapshot(); leads && known == nil && t.transaction != nil {
-		t.transaction.LedIn(now.Term)
+		t.transaction.LedIn(now)
 	}
 	return leads, t.answers.note(err)
 }

@@ -43,6 +43,17 @@ func (l layers) Bag(ref databag.Ref) Bag {
 	return l.below.Bag(ref)
 }
 
+// either has the contents of two bags.
+type either [2]Bags
+
+// Bag returns the content of a reference.
+func (e either) Bag(ref databag.Ref) Bag {
+	if bag := contentIn(e[0], ref); bag != nil {
+		return bag
+	}
+	return contentIn(e[1], ref)
+}
+
 // Bag returns a content that the snapshot refers to.
 func (s *Snapshot) Bag(ref databag.Ref) Bag { return contentIn(s.Bags, ref) }
 

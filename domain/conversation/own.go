@@ -1,6 +1,7 @@
 package conversation
 
 import (
+	"slices"
 	"time"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
@@ -34,6 +35,11 @@ type Side struct {
 	ApplicationBag databag.Ref
 	// ApplicationWriter wrote that last, as far as it is known.
 	ApplicationWriter Unit
+}
+
+// ShowsLeader reports whether the unit is shown what its leader may read: all of its sides have the application's databag.
+func (o Own) ShowsLeader() bool {
+	return !slices.ContainsFunc(o.Sides, func(s Side) bool { return s.ApplicationBag.IsZero() })
 }
 
 // Update is a later version of all that a unit knows.

@@ -1,11 +1,11 @@
 package conversation
 
 import (
-	"errors"
 	"maps"
 	"slices"
 	"strings"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 )
 
@@ -16,8 +16,9 @@ type Transaction struct {
 	snapshot Snapshot
 	// bags are the contents of those that were written, as they will be.
 	bags map[Address]Bag
-	// late allows that a relation has ended.
-	late bool
+	// late allows that a relation has ended, and that the one in about is suspended.
+	late  bool
+	about string
 }
 
 // Begin starts a transaction on what its author is shown.
@@ -34,9 +35,28 @@ func BeginEvent(s Snapshot) *Transaction {
 	return t
 }
 
+// About notes the event that is handled. The events of a suspension are handled while it lasts, or nothing else would be:
+// what the other side has written reads as empty, since its consent is withdrawn, and writes are dropped, since the handlers
+// of created run again when the relation is resumed.
+func (t *Transaction) About(e Event) *Transaction {
+	t.about = e.Relation
+	return t
+}
+
 // Drops reports whether what is said in a relation is dropped.
 func (t *Transaction) Drops(relation string) bool {
-	return t.late && slices.ContainsFunc(t.snapshot.Relations, func(r Relation) bool { return r.UID == relation && r.Life == Ending })
+	return t.late && t.is(relation, Ending) || t.Suspends(relation)
+}
+
+// Suspends reports whether an event of the suspension of a relation is handled. What is taken back in it is not dropped: the
+// relation may be resumed.
+func (t *Transaction) Suspends(relation string) bool {
+	return t.late && relation == t.about && t.is(relation, Suspended)
+}
+
+// is reports whether a relation is known to be in that part of its life.
+func (t *Transaction) is(relation string, life Life) bool {
+	return slices.ContainsFunc(t.snapshot.Relations, func(r Relation) bool { return r.UID == relation && r.Life == life })
 }
 
 // OfHandler reports whether a handler writes it, which has acted on what it read.
@@ -47,14 +67,28 @@ func (t *Transaction) OfHandler() bool { return t.late }
 // (SAFETY.md P1).
 func (t *Transaction) Term() int64 { return t.snapshot.Term }
 
-// LedIn notes that the author has learnt that its unit leads in a term: from then on it reads and writes as the leader of
-// the term that it has learnt of first. What another leader has written since the snapshot is not replaced: each change has
-// the versions of the values that the author acted on (DECISIONS.md 363).
-func (t *Transaction) LedIn(term int64) {
-	if !t.snapshot.Leader {
-		t.snapshot.Leader, t.snapshot.Term = true, term
+// LedIn notes that the author has learnt that its unit leads, with what a leader is shown now: from then on it reads and
+// writes as the leader of the term that it has learnt of first. Its application's databags, which it could not read before,
+// are those of now. What another leader has written since the snapshot is not replaced: each change has the versions of the
+// values that the author acted on (DECISIONS.md 363).
+func (t *Transaction) LedIn(now Snapshot) {
+	if t.snapshot.Leader || !now.Leader {
+		return
+	}
+	s := &t.snapshot
+	s.Leader, s.Term = true, now.Term
+	s.Relations, s.Bags = slices.Clone(s.Relations), either{s.Bags, now.Bags}
+	for i := range s.Relations {
+		r := &s.Relations[i]
+		at := slices.IndexFunc(now.Relations, func(n Relation) bool { return n.UID == r.UID })
+		if at >= 0 && r.Role != application.Peer {
+			r.OwnApplicationBag, r.OwnApplicationWriter = now.Relations[at].OwnApplicationBag, now.Relations[at].OwnApplicationWriter
+		}
 	}
 }
+
+// Leads reports whether its author reads and writes as a leader.
+func (t *Transaction) Leads() bool { return t.snapshot.Leader }
 
 // Read returns a copy of a bag as this handler sees it: as Read does, and with
 // its own writes.
@@ -62,7 +96,11 @@ func (t *Transaction) Read(at Address) (Bag, error) {
 	if bag, written := t.bags[at]; written {
 		return copied(bag), nil
 	}
-	return Read(t.snapshot, at)
+	bag, err := Read(t.snapshot, at)
+	if RefusalOf(err) == NotYet && t.Suspends(at.Relation) {
+		return Bag{}, nil
+	}
+	return bag, err
 }
 
 // Set writes keys of the unit's own bag of a relation, or with app of its
@@ -75,7 +113,7 @@ func (t *Transaction) Set(relation string, app bool, values Bag) error {
 		at = ForApplication(relation, t.snapshot.Unit.Application)
 	}
 	if err := MayWrite(t.snapshot, at); err != nil {
-		if refused, is := errors.AsType[*Error](err); is && refused.Kind == Gone && t.Drops(relation) {
+		if kind := RefusalOf(err); (kind == Gone || kind == NotYet) && t.Drops(relation) {
 			return nil
 		}
 		return err

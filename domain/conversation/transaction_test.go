@@ -211,3 +211,76 @@ func TestLateHandlers(t *testing.T) {
 	assert.Equal(t, conversation.Gone, refused.Kind)
 	assert.False(t, tool.Drops("uid-1"))
 }
+
+// The handler of a suspension's event can handle it: it reads nothing of the other side, and what it writes there is dropped.
+// The handlers of other events, and tools outside of them, are refused (RELATIONS.md P4).
+func TestHandlersOfASuspension(t *testing.T) {
+	suspended := spoken()
+	suspended.Units = nil
+	s := leader(sees(life(suspended, conversation.Suspended, conversation.SuspendedReason), related(2, "cache")))
+	theirs := conversation.ForUnit("uid-1", unit("db/0"))
+	handler := conversation.BeginEvent(s).About(conversation.Event{Kind: conversation.Departed, Relation: "uid-1"})
+	read, err := handler.Read(theirs)
+	require.NoError(t, err)
+	assert.Empty(t, read)
+	require.NoError(t, handler.Set("uid-1", true, bag{"user": "late"}))
+	require.NoError(t, handler.Set("uid-1", false, bag{"a": "late"}))
+	require.NoError(t, handler.Set("uid-2", false, bag{"a": "1"}))
+	require.Len(t, handler.Commit(), 1)
+	assert.Equal(t, "uid-2", handler.Commit()[0].Relation)
+	assert.True(t, handler.Drops("uid-1") && handler.Suspends("uid-1"))
+	assert.False(t, handler.Drops("uid-2") || handler.Suspends("uid-2"))
+	for _, other := range []*conversation.Transaction{
+		conversation.BeginEvent(s).About(conversation.Event{Kind: conversation.Changed, Relation: "uid-2"}),
+		conversation.BeginEvent(s).About(conversation.Event{Kind: conversation.Elected}),
+		conversation.Begin(s).About(conversation.Event{Relation: "uid-1"}),
+	} {
+		_, err := other.Read(theirs)
+		assert.Equal(t, conversation.NotYet, conversation.RefusalOf(err))
+		assert.Equal(t, conversation.NotYet, conversation.RefusalOf(other.Set("uid-1", false, bag{"a": "1"})))
+		assert.False(t, other.Drops("uid-1"))
+	}
+}
+
+// A handler whose unit begins to lead is shown the databags of its application that it could not read before, as they are
+// then, and goes on with what it was shown of everything else (SAFETY.md P1).
+func TestTransactionOfANewLeader(t *testing.T) {
+	before, peer := spoken(), peers()
+	before.OwnApplicationBag = databag.Ref{}
+	peer.OwnApplicationBag = contents.Put(bag{"primary": "web/1"})
+	began := sees(before, peer)
+	handler := conversation.BeginEvent(began)
+	ours, among := conversation.ForApplication("uid-1", "web"), conversation.ForApplication(peer.UID, "web")
+	_, err := handler.Read(ours)
+	assert.Equal(t, conversation.Forbidden, conversation.RefusalOf(err))
+
+	after, later := spoken(), peers()
+	after.OwnBag = contents.Put(bag{"a": "newer"})
+	later.OwnApplicationBag = contents.Put(bag{"primary": "web/2"})
+	now := sees(later, after)
+	handler.LedIn(now)
+	assert.False(t, handler.Leads(), "nobody has said so")
+	now.Leader, now.Term = true, 4
+	handler.LedIn(now)
+	assert.True(t, handler.Leads())
+	assert.False(t, began.Leader, "the snapshot stays as it was")
+	assert.True(t, began.Relations[0].OwnApplicationBag.IsZero())
+	for at, want := range map[conversation.Address]bag{
+		ours: {"user": "web"}, among: {"primary": "web/1"}, conversation.ForUnit("uid-1", unit("web/0")): {"a": "1", "b": "2"},
+	} {
+		read, err := handler.Read(at)
+		require.NoError(t, err)
+		assert.Equal(t, want, read, at.Owner)
+	}
+	now.Term = 5
+	handler.LedIn(now)
+	assert.EqualValues(t, 4, handler.Term(), "who has lost it meanwhile must not write by a later one")
+}
+
+// A unit is shown as the leader once each of its sides has the databag of its application (RELATIONS.md P).
+func TestOwnShowsLeader(t *testing.T) {
+	shown := conversation.Side{Relation: "uid-1", ApplicationBag: databag.Ref{}.OrEmpty()}
+	assert.True(t, conversation.Own{}.ShowsLeader(), "there is nothing to read")
+	assert.True(t, conversation.Own{Sides: []conversation.Side{shown}}.ShowsLeader())
+	assert.False(t, conversation.Own{Sides: []conversation.Side{shown, {Relation: "uid-2"}}}.ShowsLeader())
+}

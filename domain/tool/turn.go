@@ -18,7 +18,9 @@ type Turn struct {
 
 // NewTurn returns the first attempt at an event that a unit with a memory is owed.
 func NewTurn(told conversation.Memory, e conversation.Event, s conversation.Snapshot) Turn {
-	return Turn{Event: e, Snapshot: s, Transaction: conversation.BeginEvent(s), Membership: conversation.MembershipIn(told, e), Attempt: 1}
+	return Turn{
+		Event: e, Snapshot: s, Transaction: conversation.BeginEvent(s).About(e), Membership: conversation.MembershipIn(told, e), Attempt: 1,
+	}
 }
 
 // String names the event and the unit, application or secret that it is about.
