@@ -168,10 +168,11 @@ func TestTransactionLedIn(t *testing.T) {
 			s.Leader, s.Term = began.leads, began.term
 			handler := conversation.BeginEvent(s)
 			assert.Equal(t, began.leads, handler.Set("uid-1", true, bag{"a": "1"}) == nil)
-			if !began.leads {
-				handler.LedIn(3)
+			for _, term := range []int64{3, 5} {
+				now := sees(db())
+				now.Leader, now.Term = true, term
+				handler.LedIn(now)
 			}
-			handler.LedIn(5)
 			require.NoError(t, handler.Set("uid-1", true, bag{"a": "2"}))
 			assert.EqualValues(t, 3, handler.Term())
 		})
