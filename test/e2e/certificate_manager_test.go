@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -125,31 +126,53 @@ func runCertManager(t *testing.T, c *controlplane.Cluster) {
 // until it is there.
 func (w *world) renew(name string) {
 	w.t.Helper()
-	var wanted unstructured.Unstructured
-	wanted.SetGroupVersionKind(schema.GroupVersionKind{Group: "cert-manager.io", Version: "v1", Kind: "Certificate"})
-	require.NoError(w.t, w.objects.Get(w.t.Context(), client.ObjectKey{Namespace: system, Name: name}, &wanted))
-	secretName, _, err := unstructured.NestedString(wanted.Object, "spec", "secretName")
-	require.NoError(w.t, err)
-	before := w.secret(secretName).Data["tls.crt"]
-
-	conditions, _, err := unstructured.NestedSlice(wanted.Object, "status", "conditions")
-	require.NoError(w.t, err)
-	conditions = slices.DeleteFunc(conditions, func(c any) bool {
-		of, ok := c.(map[string]any)
-		return ok && of["type"] == "Issuing"
+	var before []byte
+	var secretName string
+	w.eventually(func() string {
+		var wanted unstructured.Unstructured
+		wanted.SetGroupVersionKind(schema.GroupVersionKind{Group: "cert-manager.io", Version: "v1", Kind: "Certificate"})
+		require.NoError(w.t, w.objects.Get(w.t.Context(), client.ObjectKey{Namespace: system, Name: name}, &wanted))
+		var err error
+		secretName, _, err = unstructured.NestedString(wanted.Object, "spec", "secretName")
+		require.NoError(w.t, err)
+		before = w.secret(secretName).Data["tls.crt"]
+		if !trigger(w.t, &wanted) {
+			return "certificate " + name + " is still being issued"
+		}
+		if err := w.objects.Status().Update(w.t.Context(), &wanted); !apierrors.IsConflict(err) {
+			require.NoError(w.t, err)
+			return ""
+		}
+		return "cert-manager writes the status of certificate " + name
 	})
-	conditions = append(conditions, map[string]any{
-		"type": "Issuing", "status": "True", "reason": "ManuallyTriggered", "message": "renewed by hand",
-		"lastTransitionTime": metav1.Now().UTC().Format(time.RFC3339), "observedGeneration": wanted.GetGeneration(),
-	})
-	require.NoError(w.t, unstructured.SetNestedSlice(wanted.Object, conditions, "status", "conditions"))
-	require.NoError(w.t, w.objects.Status().Update(w.t.Context(), &wanted))
 	w.eventually(func() string {
 		if string(w.secret(secretName).Data["tls.crt"]) != string(before) {
 			return ""
 		}
 		return "certificate " + name + " is the same"
 	})
+}
+
+// trigger sets the condition by which a certificate is issued, unless it is being issued.
+func trigger(t *testing.T, certificate *unstructured.Unstructured) bool {
+	t.Helper()
+	conditions, _, err := unstructured.NestedSlice(certificate.Object, "status", "conditions")
+	require.NoError(t, err)
+	issuing := func(c any) bool {
+		of, ok := c.(map[string]any)
+		return ok && of["type"] == "Issuing"
+	}
+	if i := slices.IndexFunc(conditions, issuing); i >= 0 {
+		if of, ok := conditions[i].(map[string]any); ok && of["status"] == "True" {
+			return false
+		}
+	}
+	conditions = append(slices.DeleteFunc(conditions, issuing), map[string]any{
+		"type": "Issuing", "status": "True", "reason": "ManuallyTriggered", "message": "renewed by hand",
+		"lastTransitionTime": metav1.Now().UTC().Format(time.RFC3339), "observedGeneration": certificate.GetGeneration(),
+	})
+	require.NoError(t, unstructured.SetNestedSlice(certificate.Object, conditions, "status", "conditions"))
+	return true
 }
 
 // secret returns a Secret of Orcon's namespace.
