@@ -13,8 +13,11 @@ import (
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
@@ -97,6 +100,9 @@ func TestAgentThatWasCutOffShowsThePresentProvider(t *testing.T) {
 				w.ahead.Add(int64(time.Minute)) // agents without handlers have ten seconds
 				w.change(other, func() { other.Annotations = map[string]string{"note": "the controller looks again"} })
 				w.eventually("nothing is left of it", func() bool { return w.relations()["db1"].Name == "" })
+				w.eventually("the cache from which agents are served lacks it too", func() bool {
+					return apierrors.IsNotFound(c.informers.Get(w.ctx, client.ObjectKeyFromObject(&first), &v1alpha1.Relation{}))
+				})
 			}
 			require.True(t, !test.killed || a.kill())
 			assert.Equal(t, "one.tengu.io", a.binding("db/host"), "a pod whose agent is cut off keeps its files")
