@@ -22,8 +22,8 @@ type candidate struct {
 	unanswered bool
 }
 
-// stand requests leadership if that is due, and returns for how long the next request is not. A unit that no snapshot shows
-// has no number yet: its request would be refused.
+// stand requests leadership if that is due, and returns the time until the next request. A unit that no snapshot shows has
+// no number yet: its request would be refused.
 func (c *candidate) stand(ctx context.Context) time.Duration {
 	if _, err := c.speech.Snapshot(); err != nil {
 		return untilChange

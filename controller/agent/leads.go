@@ -17,8 +17,8 @@ const (
 	informedTick = 20 * time.Millisecond
 )
 
-// errUninformed is neither answer of whether a unit leads: as its leader it would read empty databags, and as another unit
-// it would leave undone what no other unit may do.
+// errUninformed is returned where neither True nor False is right: told True, a handler would read empty databags; told
+// False, it would leave undone what no other unit may do.
 var errUninformed = errors.New(
 	"this unit has begun to lead its application, and has not received yet what the leader before has written; try again")
 

@@ -43,10 +43,10 @@ func (l layers) Bag(ref databag.Ref) Bag {
 	return l.below.Bag(ref)
 }
 
-// either has the contents of two bags.
+// either has the contents that one or the other of two Bags has.
 type either [2]Bags
 
-// Bag returns the content of a reference.
+// Bag returns a content; that of the first if both have it.
 func (e either) Bag(ref databag.Ref) Bag {
 	if bag := contentIn(e[0], ref); bag != nil {
 		return bag
