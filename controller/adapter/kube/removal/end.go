@@ -151,25 +151,38 @@ func (s *slowness) look(left string) {
 	}
 }
 
-// living reads the relations of all namespaces, with the units whose pods are there. Units of a namespace that has not opted
-// in stay recorded when their pods go (SAFETY.md E13).
+// living reads the relations of all namespaces. Of applications that are owed an end it keeps the units whose pods are
+// there, whatever labels these have: units of a namespace that has not opted in stay recorded when their pods go
+// (SAFETY.md E13).
 func (e Ends) living(ctx context.Context) (relation.Census, error) {
 	census, err := e.Census(ctx)
 	if err != nil {
 		return census, err
 	}
-	pods := metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}}
-	if err := e.list(ctx, &pods, client.HasLabels{application.KeyInjected}); err != nil {
-		return census, err
-	}
-	lives := map[string]bool{}
-	for i := range pods.Items {
-		lives[string(pods.Items[i].UID)] = true
-	}
-	for end, units := range census.Units {
-		census.Units[end] = slices.DeleteFunc(units, func(u application.Unit) bool { return !lives[u.PodUID] })
+	lives := map[string]map[string]bool{}
+	for _, side := range census.Unhandled() {
+		here := side.Here()
+		if lives[here.Namespace] == nil {
+			if lives[here.Namespace], err = e.podsOf(ctx, here.Namespace); err != nil {
+				return census, err
+			}
+		}
+		of := relation.End{Namespace: here.Namespace, Application: here.Application}
+		gone := func(u application.Unit) bool { return !lives[here.Namespace][u.PodUID] }
+		census.Units[of] = slices.DeleteFunc(census.Units[of], gone)
 	}
 	return census, nil
+}
+
+// podsOf returns the UIDs of the pods of a namespace.
+func (e Ends) podsOf(ctx context.Context, namespace string) (map[string]bool, error) {
+	pods := metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}}
+	err := e.list(ctx, &pods, client.InNamespace(namespace))
+	all := map[string]bool{}
+	for i := range pods.Items {
+		all[string(pods.Items[i].UID)] = true
+	}
+	return all, err
 }
 
 // waiting names the first application that has yet to handle an end, and what helps.
