@@ -6,17 +6,15 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 )
 
 // waiting reports the pods that wait at their gates, which nothing opens any more. A failure is reported too, since the
 // programs are gone already.
 func (p Parts) waiting(ctx context.Context) {
 	var pods corev1.PodList
-	if err := p.list(ctx, &pods, client.MatchingLabels{application.KeyInjected: "true"}); err != nil {
+	if err := p.list(ctx, &pods); err != nil {
 		p.report(fmt.Sprintf("%v: some may wait at their gates: delete these", err))
 	}
 	for i := range pods.Items {

@@ -31,12 +31,15 @@ func TestTakeProgramsNamesPodsThatWait(t *testing.T) {
 		pod("goes", false, func(p *corev1.Pod) {
 			p.Finalizers, p.DeletionTimestamp = []string{"example.org/hold"}, &metav1.Time{Time: time.Unix(1, 0)}
 		}),
-		pod("others", false, func(p *corev1.Pod) { p.Labels = nil }),
+		pod("bare", false, func(p *corev1.Pod) { p.Labels = nil }),
+		pod("others", false, func(p *corev1.Pod) { p.Status.InitContainerStatuses[0].Name = "setup" }),
 	)
 	require.NoError(t, Parts{w.Cluster}.TakePrograms(t.Context()))
 	assert.Equal(t, []string{
 		"pod shop/alone waits at its gate, which opens no more while Orcon is away: to start without files and variables of relations: " +
 			"kubectl -n shop delete pod alone, and create it again",
+		"pod shop/bare waits at its gate, which opens no more while Orcon is away: to start without files and variables of relations: " +
+			"kubectl -n shop delete pod bare",
 		"pod shop/waits waits at its gate, which opens no more while Orcon is away: to start without files and variables of relations: " +
 			"kubectl -n shop delete pod waits",
 	}, w.reports)
