@@ -134,7 +134,7 @@ stage_e2e() {
     go_test -count=1 -v -run "$longest" ./test/e2e/ &
     beside=("$!") part=''
   fi
-  go_test -count=1 -v -parallel 5 -skip "$longest|$(left_out test/e2e)" ./test/e2e/... || failed=1
+  go_test -count=1 -v -parallel 4 -skip "$longest|$(left_out test/e2e)" ./test/e2e/... || failed=1
   [ "${#beside[@]}" -eq 0 ] || wait "${beside[@]}" || failed=1
   { for folder in selfsigned bundle-controller job-controller; do bin/kubectl kustomize "deployment/$folder"; printf -- '---\n'; done; } |
     go run ./test/audit $part "$ORCON_AUDIT" || failed=1
@@ -150,12 +150,14 @@ ready_for_pods() {
   packages busybox:busybox-static openssl:openssl mmdebstrap:mmdebstrap
 }
 
-# extract LOG prints how a log ends, and then its failures, their names first: a reader may see only
-# the last lines of a run. The lines of Kubernetes' own logger, such as E1129 …, are not failures.
+# extract LOG prints how a log ends, and then its failures, their names first, and the last message before each: a
+# reader may see only the last lines of a run. The lines of Kubernetes' own logger, such as E1129 …, are not failures.
 extract() {
   tail -n 15 "$1"
   printf '…\n'
   failures "$1" '^\s*--- FAIL|^panic:' 15
+  awk '/^ +[a-z_]+\.go:[0-9]+: ./ { at = NR; said = $0 } /--- FAIL/ && said { print at ":" said; said = "" }' "$1" |
+    cut -c -160 | head -n 15
   failures "$1" '_test\.go:[0-9]+$|Error:|expected *:|actual *:|Messages:|^#|: error:|^[^ ]+\.(go|sh|yaml|yml):[0-9]+' 30
 }
 

@@ -26,8 +26,8 @@ type Runner struct {
 	Patience time.Duration
 }
 
-// limit is how long one command may take.
-const limit = 4 * time.Minute
+// limit is how long the commands of one block may take together: longer than those of any page allow themselves.
+const limit = 15 * time.Minute
 
 // Run runs the blocks of a page from top to bottom, and fails the test at the
 // first that does not do what the page shows.
@@ -116,6 +116,8 @@ func (r Runner) once(ctx context.Context, dir string, c Command) (string, error)
 		return out.String(), fmt.Errorf("cannot run it: %w", err)
 	}
 	switch {
+	case ctx.Err() != nil:
+		return out.String(), fmt.Errorf("it was ended after %s", limit)
 	case code != c.Exit:
 		return out.String(), fmt.Errorf("it ended with code %d, not %d", code, c.Exit)
 	case !Matches(c.Want, out.String()):

@@ -22,7 +22,7 @@ func TestStory(t *testing.T) {
 	uid := w.kubectl("get", "pods", "-o", "jsonpath={.items[0].metadata.uid}")
 
 	w.apply(external("db-endpoint", "db", "db.tengu.io"))
-	w.kubectl("wait", "--for=condition=Ready", "pod", "-l", "app=sleep", "--timeout=30s")
+	w.running("sleep", 1)
 	env := w.kubectl("exec", "deploy/sleep", "-c", "main", "--", "env")
 	for _, variable := range []string{"SSE=idlab-iot.tengu.io", "DB=db.tengu.io", "DB_HOST=db.tengu.io", "SERVICE_BINDING_ROOT=/bindings"} {
 		assert.Contains(t, strings.Split(env, "\n"), variable)

@@ -1,11 +1,15 @@
 package e2e
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // A pod that waits has its IP, says why in its log, in its Events and on its
@@ -32,18 +36,42 @@ func TestGate(t *testing.T) {
 	w.noEventTwice()
 }
 
-// noEventTwice proves that no object has two Events of Orcon that tell the same.
+// noEventTwice proves that no Event of Orcon on an object repeats the one before. An Event that comes again after another
+// is news: RelationsReady after GateClosed, for a pod that started slowly.
 func (w *world) noEventTwice() {
 	w.t.Helper()
-	events := w.kubectl("get", "events", "-o", `jsonpath={range .items[?(@.reportingComponent=="relations-controller")]}{.involvedObject.kind}/{.involvedObject.name} {.reason}: {.message} ×{.series.count}{"\n"}{end}`)
-	w.t.Log(events)
-	require.NotEmpty(w.t, events)
-	seen := map[string]bool{}
-	for line := range strings.Lines(events) {
-		event, again, _ := strings.Cut(strings.TrimSpace(line), " ×")
-		assert.False(w.t, seen[event] || again != "", "twice: %s", event)
-		seen[event] = true
+	list, err := w.client.EventsV1().Events(w.namespace).List(w.t.Context(), metav1.ListOptions{})
+	require.NoError(w.t, err)
+	told := map[string][]time.Time{} // on each object, by "kind/name reason: note"
+	for _, e := range list.Items {
+		if e.ReportingController != "relations-controller" {
+			continue
+		}
+		key := fmt.Sprintf("%s/%s %s: %s", e.Regarding.Kind, e.Regarding.Name, e.Reason, e.Note)
+		told[key] = append(told[key], e.EventTime.Time)
+		for n := int32(1); e.Series != nil && n < e.Series.Count; n++ {
+			told[key] = append(told[key], e.Series.LastObservedTime.Time)
+		}
 	}
+	require.NotEmpty(w.t, told)
+	for key, times := range told {
+		w.t.Logf("%s, at %v", key, times)
+		assert.LessOrEqual(w.t, len(times)-1, between(told, key), "twice: %s", key)
+	}
+}
+
+// between counts the Events on the object of an Event that came between its first and its last time.
+func between(told map[string][]time.Time, key string) (others int) {
+	object, _, _ := strings.Cut(key, " ")
+	first, last := slices.MinFunc(told[key], time.Time.Compare), slices.MaxFunc(told[key], time.Time.Compare)
+	for other, times := range told {
+		for _, at := range times {
+			if other != key && strings.HasPrefix(other, object+" ") && at.After(first) && at.Before(last) {
+				others++
+			}
+		}
+	}
+	return others
 }
 
 // tengu.io/gate: none starts without waiting, an optional endpoint is not waited

@@ -141,5 +141,6 @@ func TestControllerShowsUnwrittenFiles(t *testing.T) {
 	})
 	assert.Contains(t, message(w.app("web").Status.Conditions, "AgentFailed"), "cannot write bindings db: no space left on device")
 	assert.Equal(t, "HandlerFailed", reason(w.app("web").Status.Conditions, "HandlerFailed"))
+	w.eventually("it is an Event", func() bool { return len(w.events("Deployment", "FilesNotWritten")) > 0 })
 	assert.Len(t, w.events("Deployment", "FilesNotWritten"), 1)
 }

@@ -22,8 +22,8 @@ const (
 	Node         = "node"
 )
 
-// endTimeout is how long a cluster may take to end.
-const endTimeout = 60 * time.Second
+// endTimeout is how long a cluster may take to end: longer than all steps of that together, each of which has a limit.
+const endTimeout = 5 * time.Minute
 
 // Cluster is what `cluster run` reports; see README.md for the fields.
 type Cluster struct {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -21,8 +22,8 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
 
-// The time of a revision does not begin anew with each leader: one that waits fails within 5 s of its deadline although no
-// leader lives for more than two seconds (BUNDLES.md 6 and 8).
+// The time of a revision does not begin anew with each leader: one that waits fails in the first turn after its deadline
+// although no leader lives for more than two seconds and a turn (BUNDLES.md 6 and 8).
 func TestDeploymentFailsWhoeverLeads(t *testing.T) {
 	t.Parallel()
 	const deadline = 10 * time.Second
@@ -30,11 +31,14 @@ func TestDeploymentFailsWhoeverLeads(t *testing.T) {
 	d := w.bundle(strings.ReplaceAll(broken, "progressDeadlineSeconds: 2", "progressDeadlineSeconds: 600"))
 	d.Spec.Rollback.ProgressDeadline = &metav1.Duration{Duration: deadline}
 	require.NoError(t, w.admin.Create(w.ctx, d))
-	var began, failed time.Time // of the first look that shows it
+	var turns []time.Time
+	var began, failed time.Time // began is what the last look shows: a pod that comes late is progress
+	leaders := 0
 	controlplane.Eventually(t, func() bool {
-		w.leads(2 * time.Second)
+		turns = append(turns, w.leads(2*time.Second)...)
+		leaders++
 		require.NoError(t, w.admin.Get(w.ctx, client.ObjectKeyFromObject(d), d))
-		if waits := d.Status.Waits; began.IsZero() && len(waits) == 1 && waits[0].StartTime != nil {
+		if waits := d.Status.Waits; len(waits) == 1 && waits[0].StartTime != nil {
 			began = waits[0].StartTime.Time
 		}
 		c := meta.FindStatusCondition(d.Status.Conditions, "Degraded")
@@ -44,30 +48,40 @@ func TestDeploymentFailsWhoeverLeads(t *testing.T) {
 		failed = c.LastTransitionTime.Time
 		return true
 	}, 3*soon, "it fails")
-	t.Logf("failed %s after it began to wait, with a deadline of %s", failed.Sub(began), deadline)
+	turns = slices.DeleteFunc(turns, func(turn time.Time) bool { return turn.Before(began.Add(deadline + time.Second)) })
+	t.Logf("failed %s after it began to wait, with a deadline of %s: %d turns began after it, with leader %d",
+		failed.Sub(began), deadline, len(turns), leaders)
 	require.False(t, began.IsZero(), "it waits for a time that is shown")
+	assert.Greater(t, leaders, 1)
 	assert.GreaterOrEqual(t, failed.Sub(began), deadline-time.Second, "conditions have whole seconds")
-	assert.LessOrEqual(t, failed.Sub(began), deadline+5*time.Second)
+	assert.LessOrEqual(t, len(turns), 1, "and so have waits")
 	assert.Contains(t, w.ready(d, "Failed"), "no progress for "+deadline.String())
 }
 
-// leads gives the deployment reconciles by a controller that dies after a time.
-func (w *operated) leads(life time.Duration) {
+// leads gives the deployment turns by a controller that dies after a time, but not in its first turn: on a slow machine no
+// turn would ever end. It returns when each turn began that ended well.
+func (w *operated) leads(life time.Duration) (turns []time.Time) {
 	w.t.Helper()
-	r, _ := w.mortal(-1)
-	ctx, die := context.WithTimeout(w.ctx, life)
+	r, ctx := w.mortal(-1)
+	mortal, die := context.WithTimeout(ctx, life)
 	defer die()
 	request := reconcile.Request{NamespacedName: types.NamespacedName{Namespace: w.namespace, Name: "shop"}}
-	for ctx.Err() == nil {
+	for ; len(turns) == 0 || mortal.Err() == nil; ctx = mortal {
+		began := time.Now()
 		result, err := r.Reconcile(ctx, request)
+		if err == nil {
+			turns = append(turns, began)
+		}
 		if err == nil && result.RequeueAfter == 0 {
-			return
+			return turns
 		}
 		select {
-		case <-ctx.Done():
+		case <-mortal.Done():
+			return turns
 		case <-time.After(max(r.Pause, result.RequeueAfter)):
 		}
 	}
+	return turns
 }
 
 // A leader that dies on the way back leaves the rest of the way to the next one (BUNDLES.md 6

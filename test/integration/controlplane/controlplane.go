@@ -30,8 +30,8 @@ const (
 	Node = "node"
 )
 
-// endTimeout is how long a cluster may take to end.
-const endTimeout = 60 * time.Second
+// endTimeout is how long a cluster may take to end: longer than all steps of that together, each of which has a limit.
+const endTimeout = 5 * time.Minute
 
 // errUnbuilt says that the cluster program is missing.
 var errUnbuilt = errors.New("bin/cluster is missing: run make cluster")
@@ -134,7 +134,7 @@ func (c *Cluster) end() error {
 		}
 		return kept
 	case <-timer.C:
-		return fmt.Errorf("the cluster in %s did not end within %s", c.Dir, endTimeout)
+		return fmt.Errorf("the cluster in %s did not end within %s: %s", c.Dir, endTimeout, c.stderr)
 	}
 }
 

@@ -38,8 +38,8 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
 
-// limit is how long anything may take.
-const limit = 30 * time.Second
+// limit is how long anything may take, as in the other packages.
+const limit = 2 * time.Minute
 
 // world is a namespace with template script, whose program is a shell script, and Workspace db.
 type world struct {

@@ -21,8 +21,8 @@ import (
 
 const (
 	// timeout bounds each step: a process that the kernel cannot end within it
-	// hangs in the kernel.
-	timeout = 20 * time.Second
+	// hangs in the kernel. A killed process of a pod still needs the processor, of which it gets the least.
+	timeout = time.Minute
 	poll    = 10 * time.Millisecond
 )
 
