@@ -26,7 +26,7 @@ type Runner struct {
 	Patience time.Duration
 }
 
-// limit is how long the commands of one block may take together: longer than those of any page allow themselves.
+// limit ends a block whose commands hang: most have limits of their own.
 const limit = 15 * time.Minute
 
 // Run runs the blocks of a page from top to bottom, and fails the test at the

@@ -60,7 +60,7 @@ func (w *world) noEventTwice() {
 	}
 }
 
-// between counts the Events on the object of an Event that came between its first and its last time.
+// between counts the other Events on the same object between the first and the last time of an Event.
 func between(told map[string][]time.Time, key string) (others int) {
 	object, _, _ := strings.Cut(key, " ")
 	first, last := slices.MinFunc(told[key], time.Time.Compare), slices.MaxFunc(told[key], time.Time.Compare)

@@ -22,7 +22,7 @@ const (
 	Node         = "node"
 )
 
-// endTimeout is how long a cluster may take to end: longer than all steps of that together, each of which has a limit.
+// endTimeout is how long a cluster may take to end, also on a loaded machine.
 const endTimeout = 5 * time.Minute
 
 // Cluster is what `cluster run` reports; see README.md for the fields.

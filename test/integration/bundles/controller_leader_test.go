@@ -22,8 +22,8 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
 
-// The time of a revision does not begin anew with each leader: one that waits fails in the first turn after its deadline
-// although no leader lives for more than two seconds and a turn (BUNDLES.md 6 and 8).
+// The time of a revision does not begin anew with each leader: one that waits fails in the first turn after its deadline,
+// although each leader dies after two seconds, or after its first turn if that takes longer (BUNDLES.md 6 and 8).
 func TestDeploymentFailsWhoeverLeads(t *testing.T) {
 	t.Parallel()
 	const deadline = 10 * time.Second
@@ -58,8 +58,8 @@ func TestDeploymentFailsWhoeverLeads(t *testing.T) {
 	assert.Contains(t, w.ready(d, "Failed"), "no progress for "+deadline.String())
 }
 
-// leads gives the deployment turns by a controller that dies after a time, but not in its first turn: on a slow machine no
-// turn would ever end. It returns when each turn began that ended well.
+// leads reconciles the deployment by a controller that dies after a time, but not in its first turn: on a slow machine no
+// turn would ever end. It returns the start of each turn that succeeded.
 func (w *operated) leads(life time.Duration) (turns []time.Time) {
 	w.t.Helper()
 	r, ctx := w.mortal(-1)

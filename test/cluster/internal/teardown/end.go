@@ -21,7 +21,7 @@ import (
 
 const (
 	// timeout bounds each step: a process that the kernel cannot end within it
-	// hangs in the kernel. A killed process of a pod still needs the processor, of which it gets the least.
+	// hangs in the kernel. On a loaded machine a killed process needs a while to end.
 	timeout = time.Minute
 	poll    = 10 * time.Millisecond
 )
