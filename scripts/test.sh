@@ -85,14 +85,16 @@ stage_integration() {
   built
   packages openssl:openssl
   # Each process has a cluster of its own, and waits much. One runs the tests that start further clusters
-  # or stop parts of one, another those that wait for a leader to be replaced, a third those about ends.
-  local clusters='Chaos|Restore|Upgrade|Releases|Leave$' leaders='Leader|Lease|FindsTheAPIServer|StreamsSpread|TestUnitsOwnEnd'
+  # or stop parts of one, another those about ends, a third those that wait for a leader to be replaced and half of
+  # the others, so that all take about as long.
+  local clusters='Chaos|Restore|Upgrade|Releases|Leave$'
+  local leaders='Leader|Lease|FindsTheAPIServer|StreamsSpread|TestController[A-M]'
   local ends='KilledBetween|End|Suspends|Depart' slow one failed=0
   slow=$(left_out test/integration)
   go_test -c -o "$logs/integration.test" ./test/integration
   beside clusters tests -test.parallel 4 -test.run "$clusters" -test.skip "$slow"
-  beside leaders tests -test.run "$leaders" -test.skip "$clusters|$slow"
-  beside ends tests -test.run "$ends" -test.skip "$clusters|$leaders|$slow"
+  beside ends tests -test.run "$ends" -test.skip "$clusters|$slow"
+  beside leaders tests -test.run "$leaders" -test.skip "$clusters|$ends|$slow"
   beside others tests -test.skip "$clusters|$leaders|$ends|$slow"
   beside packages go_test -count=1 -v -parallel 4 -skip "$slow" ./test/integration/*/
   for one in "${!running[@]}"; do
@@ -127,14 +129,14 @@ stage_images() {
 # a fault only where the slow tests run too.
 stage_e2e() {
   ready_for_pods
-  local longest='^(TestBareCluster|TestRunsAreJobs)$' beside=() part=-part failed=0
+  local longest='^(TestBareCluster|TestRunsAreJobs)$' beside=() part=-part at_once=5 failed=0
   export ORCON_AUDIT="$logs/audit"
   rm -rf "$ORCON_AUDIT" && mkdir -p "$ORCON_AUDIT"
   if [ -n "${ORCON_TEST_SLOW:-}" ]; then
     go_test -count=1 -v -run "$longest" ./test/e2e/ &
-    beside=("$!") part=''
+    beside=("$!") part='' at_once=4
   fi
-  go_test -count=1 -v -parallel 4 -skip "$longest|$(left_out test/e2e)" ./test/e2e/... || failed=1
+  go_test -count=1 -v -parallel "$at_once" -skip "$longest|$(left_out test/e2e)" ./test/e2e/... || failed=1
   [ "${#beside[@]}" -eq 0 ] || wait "${beside[@]}" || failed=1
   { for folder in selfsigned bundle-controller job-controller; do bin/kubectl kustomize "deployment/$folder"; printf -- '---\n'; done; } |
     go run ./test/audit $part "$ORCON_AUDIT" || failed=1
@@ -236,8 +238,8 @@ export ORCON_CLUSTER_GOMAXPROCS=1 GOGC=400
 clusters_allowed
 # Processes in the background do not get an interrupt by themselves.
 trap 'trap "" TERM; kill -TERM 0; wait; exit 130' INT TERM
-lane unit lint generated images &
-lane cluster charts arch &
+lane unit lint generated images charts &
+lane cluster arch &
 wait
 lane integration e2e &
 wait

@@ -23,6 +23,7 @@ func TestControllerTakesOverFromKilledLeader(t *testing.T) {
 	for round := range 4 {
 		next := w.replica()
 		consumer, orphan := w.follow(next), w.connected(leader, next)
+		w.eventually("the leader has answered the next one", func() bool { return strings.Contains(next.said.String(), " leads\n") })
 		require.NoError(t, leader.cmd.Process.Signal(syscall.SIGKILL))
 		began, host := time.Now(), fmt.Sprintf("db-%d.tengu.io", round)
 		took := w.move(consumer, host)

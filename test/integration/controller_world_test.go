@@ -137,10 +137,7 @@ func (w *controllerWorld) newNamespace(labels map[string]string) string {
 // allow gives a user a role for people in the namespace.
 func (w *controllerWorld) allow(user, role string) {
 	w.t.Helper()
-	w.create(&rbacv1.RoleBinding{
-		ObjectMeta: w.meta(role), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
-		Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: user}},
-	})
+	w.cluster.Bind(w.t, w.namespace, role, rbacv1.Subject{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: user})
 }
 
 func (w *controllerWorld) create(all ...client.Object) {

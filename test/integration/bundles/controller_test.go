@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	authenticationv1 "k8s.io/api/authentication/v1"
-	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -101,37 +100,23 @@ func (w *operated) another() *operated {
 	return &next
 }
 
-// allow lets the namespace's own account do all that is needed there, and waits until the
-// API server knows.
+// allow lets the namespace's own account do all that is needed there.
 func (w *operated) allow() {
 	w.t.Helper()
-	w.bind("admin", rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: w.namespace, Name: "default"})
+	w.cluster.Bind(w.t, w.namespace, "admin", w.defaultAccount())
 	w.letIn()
-	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-		User:               "system:serviceaccount:" + w.namespace + ":default",
-		ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: w.namespace, Verb: "get", Resource: "secrets"},
-	}}
-	controlplane.Eventually(w.t, func() bool {
-		answer, err := w.client.AuthorizationV1().SubjectAccessReviews().Create(w.ctx, review, metav1.CreateOptions{})
-		return err == nil && answer.Status.Allowed
-	}, time.Minute, "the account may never do what it is allowed to")
+}
+
+// defaultAccount is the namespace's own account.
+func (w *operated) defaultAccount() rbacv1.Subject {
+	return rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: w.namespace, Name: "default"}
 }
 
 // letIn lets the bundle controller act as the namespace's accounts.
 func (w *operated) letIn() {
 	w.t.Helper()
-	w.bind(bundle.AccountRole, rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: "orcon-system", Name: "bundle-controller"})
-}
-
-// bind binds a ClusterRole in the namespace, by its name.
-func (w *operated) bind(role string, subject rbacv1.Subject) {
-	w.t.Helper()
-	_, err := w.client.RbacV1().RoleBindings(w.namespace).Create(w.ctx, &rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: role},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
-		Subjects:   []rbacv1.Subject{subject},
-	}, metav1.CreateOptions{})
-	require.NoError(w.t, err)
+	controller := rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: "orcon-system", Name: "bundle-controller"}
+	w.cluster.Bind(w.t, w.namespace, bundle.AccountRole, controller)
 }
 
 // controller runs one, as its binary does, that sees its namespace alone.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	rbacv1 "k8s.io/api/rbac/v1"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
@@ -57,8 +56,7 @@ func newPlannedFleet(t *testing.T) *plannedFleet {
 // permit lets the set's account do all that is needed in the namespace of its members.
 func (w *plannedFleet) permit() {
 	w.t.Helper()
-	target := &operated{world: &world{t: w.t, cluster: w.cluster, client: w.client, namespace: w.target}, ctx: w.ctx}
-	target.bind("admin", rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: w.namespace, Name: "default"})
+	w.cluster.Bind(w.t, w.target, "admin", w.defaultAccount())
 }
 
 func (w *plannedFleet) file(folder, name, text string) {

@@ -35,7 +35,7 @@ subjects: [{kind: ServiceAccount, name: viewer, namespace: NS}]
 	return l
 }
 
-// obey runs the commands that a message advises.
+// obey runs the commands that a message advises, and waits until what they grant holds.
 func (w *world) obey(message string) {
 	w.t.Helper()
 	for line := range strings.Lines(message) {
@@ -44,6 +44,9 @@ func (w *world) obey(message string) {
 			words := strings.Fields(command)
 			w.cluster.Kubectl(w.t, "delete", words[1], words[2], "-n", w.namespace, "--ignore-not-found")
 			w.cluster.Kubectl(w.t, words...)
+			if words[1] == "rolebinding" {
+				w.cluster.Granted(w.t, w.namespace, words[2])
+			}
 		}
 	}
 }

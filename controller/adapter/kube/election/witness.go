@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/golang/glog"
 )
 
 // Path is the HTTP path of a replica's identity.
@@ -70,6 +72,9 @@ func (w *witness) ended(ctx context.Context, holder, own string) bool {
 	}
 	identity, err := w.ask(ctx, address)
 	if identity == holder {
+		if w.answered != holder {
+			glog.Infof("%s leads", holder)
+		}
 		w.answered = holder
 		return false
 	}
