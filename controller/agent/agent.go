@@ -107,7 +107,8 @@ func New(settings Settings, disk Disk, speaker Speaker, processes Processes) *Ag
 }
 
 // Start recalls the memory of the process before this one and writes the files accordingly. A gate that was
-// open opens at once: an outage does not close it (SAFETY.md I19).
+// open opens at once: an outage does not close it (SAFETY.md I19). After a reboot of the node it waits for what has gone
+// with the files.
 func (a *Agent) Start() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -122,7 +123,7 @@ func (a *Agent) Start() {
 	switch {
 	case a.disk.Opened.Exists():
 		a.open()
-	case a.disk.EverOpened.Exists():
+	case a.disk.EverOpened.Exists() && a.standby.rebuilt():
 		if err := a.disk.Opened.Replace(nil); err != nil {
 			glog.Errorf("cannot mark the gate as open: %v", err)
 		}

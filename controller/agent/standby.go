@@ -7,6 +7,7 @@ import (
 
 	"github.com/golang/glog"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/stale"
 )
@@ -41,7 +42,8 @@ func (s *standby) shown() Projection {
 // begin goes on with the copy of a process before this one, or waits until Orcon is away.
 func (s *standby) begin() {
 	a := s.agent
-	if a.view.Revisions != nil || a.disk.EverOpened.Exists() || !a.settings.Stale {
+	started := a.disk.EverOpened.Exists() && (a.disk.Opened.Exists() || s.rebuilt())
+	if a.view.Revisions != nil || started || !a.settings.Stale {
 		return
 	}
 	if s.used = a.disk.Opened.Exists(); s.used {
@@ -52,6 +54,16 @@ func (s *standby) begin() {
 	}
 	s.answered = time.Now()
 	time.AfterFunc(away, s.start)
+}
+
+// rebuilt reports whether the files that the gate waits for are as before a reboot of the node, which takes them. The content
+// of a granted Secret is on no disk, and the disk may have lost a databag, or all (INJECTION.md I16, SAFETY.md S1).
+func (s *standby) rebuilt() bool {
+	known := s.agent.view.Revisions != nil
+	plan, err := s.plan()
+	return err == nil && !slices.ContainsFunc(s.agent.settings.Consumes, func(e application.Endpoint) bool {
+		return required(e) && (!known || plan.Keep[e.Name])
+	})
 }
 
 // start opens the gate with the copy, once Orcon is away and the copy has all that the gate waits for.

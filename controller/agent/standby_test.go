@@ -225,10 +225,7 @@ func TestRebootAfterAStaleStart(t *testing.T) {
 		a := p.agent()
 		pass(away)
 		require.True(t, a.isOpen())
-		for _, volume := range []string{"bindings", "run"} {
-			require.NoError(t, os.RemoveAll(p.path(volume)))
-			require.NoError(t, os.Mkdir(p.path(volume), 0o700))
-		}
+		p.reboot(t)
 		p.copies(item(1, "db", "new"), item(2, "mail", "b"))
 		a = p.agent()
 		assert.False(t, a.isOpen())
@@ -237,5 +234,22 @@ func TestRebootAfterAStaleStart(t *testing.T) {
 		assert.Equal(t, files("db", "new"), p.tree(t)["db"])
 		_, err := os.Stat(filepath.Join(string(p.volumes), "state", "memory"))
 		assert.True(t, os.IsNotExist(err), "nothing remembers a copy")
+	})
+}
+
+// A pod that had live data, all of which a reboot of the node has taken, may start with the copy too (TRUST.md A1).
+func TestStaleStartAfterAReboot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newStalePod(t, item(1, "db", "a"), item(2, "mail", "b"))
+		a := p.agent()
+		hear(a, alive(map[string]string{"db": "c", "mail": "d"}))
+		require.True(t, a.isOpen())
+		p.reboot(t)
+		require.NoError(t, os.Remove(p.path("state", "memory.0")))
+		a = p.agent()
+		assert.False(t, a.isOpen())
+		pass(away)
+		assert.True(t, a.isOpen())
+		assert.Equal(t, files("db", "a"), p.tree(t)["db"])
 	})
 }
