@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -63,6 +64,9 @@ type Client struct {
 	Listener Listener
 	// Pace is how long the client waits for what.
 	Pace Pace
+
+	// keeping is held while the kept bundle is replaced: calls do so beside the stream.
+	keeping sync.Mutex
 }
 
 // Run converses until ctx is done. Nothing else ends it: every failure is passed to the listener and tried again

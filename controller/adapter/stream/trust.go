@@ -73,12 +73,27 @@ func (c *Client) keep(p *peer) {
 	if err != nil || !roots.AppendCertsFromPEM(file) || !p.verifiedBy(roots, c.ServerName) {
 		return
 	}
+	c.keeping.Lock()
+	defer c.keeping.Unlock()
 	if kept, err := readFile(c.TrustKept); err == nil && string(kept) == string(file) {
 		return
 	}
-	if err := errors.Join(os.WriteFile(c.TrustKept+".new", file, 0o600), os.Rename(c.TrustKept+".new", c.TrustKept)); err != nil {
-		glog.Warningf("cannot keep the trust bundle, so that the one of the pod's admission counts too: %v", err)
+	if err := replace(c.TrustKept, file); err != nil {
+		glog.Warningf("cannot keep the trust bundle, so that an earlier one counts: %v", err)
 	}
+}
+
+// replace makes content the content of a file, all at once. On an error what was there stays.
+func replace(name string, content []byte) error {
+	staged := name + ".new"
+	err := os.WriteFile(staged, content, 0o600)
+	if err == nil {
+		err = os.Rename(staged, name)
+	}
+	if err != nil {
+		_ = os.Remove(staged)
+	}
+	return err
 }
 
 // trusts reports whether today's authorities verify a controller.
