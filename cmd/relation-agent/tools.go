@@ -36,7 +36,11 @@ func runTool(ctx context.Context, socket, name string, args []string) (exitCode 
 			result = tool.Failed(fmt.Errorf("cannot write the output: %w", err))
 		}
 	}
-	_, _ = os.Stdout.Write(result.Stdout)
+	if len(result.Stdout) > 0 {
+		if _, err := os.Stdout.Write(result.Stdout); err != nil {
+			result = tool.Failed(fmt.Errorf("cannot write the output: %w", err))
+		}
+	}
 	_, _ = os.Stderr.Write(result.Stderr)
 	return result.ExitCode
 }
