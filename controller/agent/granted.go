@@ -66,23 +66,33 @@ func (v *Projection) keepContents(held map[string]Content) {
 	}
 }
 
-// readGranted requests granted Secrets, and returns the contents that it received.
-func (a *Agent) readGranted(wanted []conversation.Granted) (map[string]Content, error) {
-	given := map[string]Content{}
+// readGranted requests granted Secrets, and returns the contents that it received. One that cannot be read holds up no other,
+// nor all together the rest of a snapshot for longer than a call may take.
+func (a *Agent) readGranted(wanted []conversation.Granted) (given map[string]Content, failed error) {
+	ctx, cancel := context.WithTimeout(context.Background(), toolAnswer)
+	defer cancel()
+	given = map[string]Content{}
 	for _, g := range wanted {
-		read, err := a.speech.getSecret(context.Background(), g.ID, secret.Query{})
-		if err != nil {
-			return given, fmt.Errorf("cannot read what is granted: %w", err)
+		read, err := a.speech.getSecret(ctx, g.ID, secret.Query{})
+		switch {
+		case err == nil:
+			given[g.ID] = contentOf(read, g.Revision)
+		case failed == nil || conversation.Unanswered(err):
+			failed = fmt.Errorf("cannot read what is granted: %w", err)
 		}
-		content := Content{Revision: g.Revision, Files: make(map[string]string, len(read.Content))}
-		for key, value := range read.Content {
-			if application.FileName(key) {
-				content.Files[key] = string(value)
-			}
-		}
-		given[g.ID] = content
 	}
-	return given, nil
+	return given, failed
+}
+
+// contentOf returns what the files show of a Secret that was read for a revision.
+func contentOf(read secret.Reading, revision int) Content {
+	content := Content{Revision: revision, Files: make(map[string]string, len(read.Content))}
+	for key, value := range read.Content {
+		if application.FileName(key) {
+			content.Files[key] = string(value)
+		}
+	}
+	return content
 }
 
 // take puts contents into the projection, unless another revision is granted meanwhile, and plans another
@@ -107,6 +117,13 @@ func (a *Agent) take(given map[string]Content, failed error) {
 	}
 	a.unread++
 	pause := retry.After(a.unread)
+	switch {
+	case !conversation.Unanswered(failed):
+	case a.isOpen():
+		pause = min(pause, mostPause)
+	default: // the pod waits for it
+		pause = min(pause, outage)
+	}
 	if failed != nil {
 		glog.Warningf("%v; again in %s", failed, pause)
 	}
