@@ -210,7 +210,7 @@ func (a *Agent) apply() {
 	if err == nil {
 		unwritten, err = a.folders.project(a.standby.shown(), plan), a.writeEnv()
 	}
-	if err == nil && unwritten == nil && a.signals != nil && !a.folders.unknown(plan) {
+	if err == nil && a.signals != nil && !a.folders.unknown(plan) {
 		a.signals.tell(a.folders.version())
 	}
 	if err == nil && (unwritten == nil || a.folders.show(a.settings.Consumes)) {

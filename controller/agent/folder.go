@@ -24,6 +24,8 @@ type folder struct {
 	source source
 	// version is that of its files.
 	version string
+	// failed is set if it could not be written since: then it has these files still, or others.
+	failed bool
 }
 
 // source identifies the origin of the files of a directory, so that a bag is read only if that differs.
@@ -45,6 +47,11 @@ func sourceOf(r conversation.Relation, contents map[string]Content) source {
 func (f *folders) unknown(plan Plan) bool {
 	kept := slices.Collect(maps.Keys(plan.Keep))
 	kept = slices.DeleteFunc(kept, func(name string) bool { _, known := f.written[name]; return known })
+	for name, written := range f.written {
+		if written.failed && written.version == "" {
+			kept = append(kept, name)
+		}
+	}
 	if len(kept) == 0 {
 		return false
 	}
@@ -54,7 +61,10 @@ func (f *folders) unknown(plan Plan) bool {
 
 // show reports whether <endpoint>/ is written for each endpoint that the start gate waits for.
 func (f *folders) show(consumes []application.Endpoint) bool {
-	return !slices.ContainsFunc(consumes, func(e application.Endpoint) bool { return required(e) && f.written[e.Name].version == "" })
+	return !slices.ContainsFunc(consumes, func(e application.Endpoint) bool {
+		written := f.written[e.Name]
+		return required(e) && (written.version == "" || written.failed)
+	})
 }
 
 // version returns the version of all files.
@@ -116,13 +126,14 @@ func (f failures) err() error {
 // write makes a directory show a relation.
 func (f *folders) write(name string, v Projection, r conversation.Relation) error {
 	files := v.files(r)
-	next := folder{sourceOf(r, v.Contents), databag.Version(files)}
-	if f.written[name].version == next.version {
+	next := folder{source: sourceOf(r, v.Contents), version: databag.Version(files)}
+	before := f.written[name]
+	if before.version == next.version && !before.failed {
 		f.written[name] = next
 		return nil
 	}
 	if err := f.bindings.Write(name, files); err != nil {
-		delete(f.written, name)
+		f.written[name] = folder{version: before.version, failed: true}
 		return err
 	}
 	f.written[name] = next
