@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -217,4 +218,33 @@ func TestAnswerIsSentAgain(t *testing.T) {
 	hear(s.agent, gone(4))
 	s.nothing()
 	assert.Len(t, s.controller.left, 2)
+}
+
+// That is so also if nothing else happens: no further snapshot may come.
+func TestAnswerIsSentAgainByItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		for range 4 {
+			s.done(s.next(), "")
+		}
+		s.ends(2, 2)
+		for range 2 {
+			s.done(s.next(), "")
+		}
+		wait := func(d time.Duration) {
+			ctx, cancel := context.WithTimeout(t.Context(), d)
+			defer cancel()
+			_, err := s.agent.handlers.Next(ctx)
+			require.Error(t, err)
+		}
+		wait(answerAgain - time.Second)
+		require.Len(t, s.controller.left, 1)
+		wait(2 * time.Second)
+		assert.Len(t, s.controller.left, 2)
+		wait(answerAgain)
+		assert.Len(t, s.controller.left, 3, "until it is noted")
+		s.ends(3)
+		wait(time.Hour)
+		assert.Len(t, s.controller.left, 3)
+	})
 }

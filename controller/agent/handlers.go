@@ -58,6 +58,17 @@ type era struct {
 // Relation from which another one was taking over.
 const answerAgain = 30 * time.Second
 
+// again returns the time until an answer for which the controller still waits is due once more.
+func (e *era) again() time.Duration {
+	wait := untilChange
+	for _, at := range e.left {
+		if left := time.Until(at.Add(answerAgain)); left > 0 {
+			wait = min(wait, left)
+		}
+	}
+	return wait
+}
+
 // failure is why the last turn was not handled, and when it is tried again.
 type failure struct {
 	status.Failure
@@ -116,6 +127,9 @@ func (h *Handlers) next(ctx context.Context) (*turn, error) {
 			glog.Warningf("%v; trying again", err)
 			wait = min(wait, reportAgain)
 		}
+		h.mu.Lock()
+		wait = min(wait, h.era.again())
+		h.mu.Unlock()
 		if t != nil {
 			return t, nil
 		}
