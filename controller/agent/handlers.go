@@ -128,7 +128,7 @@ func (h *Handlers) next(ctx context.Context) (*turn, error) {
 			wait = min(wait, reportAgain)
 		}
 		h.mu.Lock()
-		wait = min(wait, h.era.again())
+		wait = min(wait, h.era.again(), h.told.again())
 		h.mu.Unlock()
 		if t != nil {
 			return t, nil
@@ -301,7 +301,7 @@ func (h *Handlers) Done(ctx context.Context, done Done) error {
 		glog.Infof("handled %s", t.String())
 	}
 	if err := h.told.save(); err != nil {
-		glog.Errorf("%v; it is sent again if this container restarts", err)
+		glog.Errorf("%v; it is sent again if this container restarts before that is saved", err)
 	}
 	return nil
 }

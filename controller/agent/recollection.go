@@ -3,6 +3,7 @@ package agent
 import (
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/spool"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
@@ -16,6 +17,8 @@ type recollection struct {
 	spool *spool.Spool
 	// seen are the databags to which later ones are compared.
 	seen kept
+	// unsaved is set while the file has an earlier memory, since the last attempt to save failed.
+	unsaved bool
 }
 
 // recall reads what the last process has saved.
@@ -47,12 +50,21 @@ func (r *recollection) set(told conversation.Memory) {
 	r.Memory, r.seen = told, seen
 }
 
+// again saves what could not be saved, and returns the time until the next attempt.
+func (r *recollection) again() time.Duration {
+	if r.unsaved && r.save() != nil {
+		return reportAgain
+	}
+	return untilChange
+}
+
 // save keeps the memory over a restart.
 func (r *recollection) save() error {
 	text, err := json.Marshal(r.Memory)
 	if err == nil {
 		err = r.file.Replace(text)
 	}
+	r.unsaved = err != nil
 	if err != nil {
 		return fmt.Errorf("cannot save which events were handled: %w", err)
 	}
