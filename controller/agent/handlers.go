@@ -80,6 +80,13 @@ func (f failure) isOf(t *turn) bool {
 	return f.Fails() && f.Event == t.String() && f.Relation == t.Event.Relation
 }
 
+// hurry brings the next attempt forward, to be no later than after a pause.
+func (f *failure) hurry(pause time.Duration) {
+	if soon := time.Now().Add(pause); f.next.After(soon) {
+		f.next = soon
+	}
+}
+
 // NewHandlers returns handlers that go on where the last process was.
 func NewHandlers(speech *Speech, settings Settings, disk Disk) *Handlers {
 	h := &Handlers{
@@ -151,6 +158,9 @@ func (h *Handlers) begin() (t *turn, wait time.Duration, idle bool) {
 	snapshot, err := h.speech.Snapshot()
 	if err != nil || begins {
 		return nil, untilChange, false
+	}
+	if snapshot.Leaving != "" {
+		h.failed.hurry(lastPause)
 	}
 	snapshot.Batch, snapshot.Now = h.batch, time.Now()
 	snapshot.Bags = h.told.seen.under(snapshot.Bags)

@@ -19,6 +19,9 @@ const (
 	// unknownTime is the time of handlers while their pod's deadline is not known: that of a pod with the grace period
 	// that Kubernetes sets by default.
 	unknownTime = 30*time.Second - margin
+	// lastPause is the longest pause before the next attempt at an event that failed once the unit leaves: its time is short,
+	// and nothing else runs before it.
+	lastPause = time.Second
 )
 
 // Last is Next for a runner whose container ends: what a unit that leaves is still owed,

@@ -71,6 +71,36 @@ func TestLastHandlersAnswerForAnEnd(t *testing.T) {
 	assert.Equal(t, []string{"r handled"}, s.controller.left)
 }
 
+// A handler that has failed again and again is tried soon once its unit leaves: its pause may be longer than the grace period,
+// and nothing else runs before it (TRUST.md T2).
+func TestHandlersThatFailHearOfTheirOwnEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		for range 3 {
+			s.done(s.next(), "")
+		}
+		for range 8 {
+			s.again()
+			s.done(s.next(), "exit code 1: the database does not answer")
+		}
+		s.leaves(conversation.ScaledDown)
+		assert.Equal(t, "store-relation-changed", s.next().Hook, "also over HTTP, where the server may still run")
+		ctx, cancel := context.WithTimeout(t.Context(), unknownTime)
+		defer cancel()
+		var hooks []string
+		for turn, owed := s.agent.handlers.Last(ctx, never); owed; turn, owed = s.agent.handlers.Last(ctx, never) {
+			hooks = append(hooks, turn.Hook)
+			failure := ""
+			if len(hooks) < 3 {
+				failure = "exit code 1: the database does not answer"
+			}
+			s.done(turn, failure)
+		}
+		changed := "store-relation-changed"
+		assert.Equal(t, []string{changed, changed, changed, "store-relation-departed", "store-relation-broken"}, hooks)
+	})
+}
+
 // A container that ends while its unit does not begins nothing more, and waits no longer
 // for the news that it does than that may take.
 func TestHandlersThatOnlyRestart(t *testing.T) {
