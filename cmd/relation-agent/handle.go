@@ -117,13 +117,21 @@ func runHook(ctx context.Context, command []string, folder string, turn agent.Tu
 		return strings.TrimSuffix(ending(exit)+": "+said.String(), ": ")
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Sprintf("cannot run %s: it is not executable: use chmod +x in the image, or defaultMode: 0755 in its volume", command[0])
-	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Sprintf("cannot run %s: the image does not have the interpreter that its first line names", command[0])
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, exec.ErrNotFound):
+		return fmt.Sprintf("cannot run %s: the image does not have %s", command[0], missing(cmd.Path))
 	case err != nil:
 		return fmt.Sprintf("cannot run %s: %v", command[0], err)
 	default:
 		return ""
 	}
+}
+
+// missing returns what a command lacks that was not found when it was run.
+func missing(path string) string {
+	if _, err := os.Stat(path); err == nil {
+		return "the interpreter that its first line names"
+	}
+	return "it"
 }
 
 // ending returns how a command ended: by its exit code, or by the signal that ended it.

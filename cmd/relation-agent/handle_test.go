@@ -55,6 +55,15 @@ func TestHandlerThatCannotRun(t *testing.T) {
 	}
 }
 
+// A command that the image does not have is reported so, and not for want of an interpreter.
+func TestCommandThatIsNotThere(t *testing.T) {
+	t.Parallel()
+	missing := filepath.Join(t.TempDir(), "reload")
+	assert.Equal(t, "cannot run "+missing+": the image does not have it", runHook(t.Context(), []string{missing, "--now"}, "", agent.Turn{}))
+	assert.Equal(t, "cannot run reload-of-nobody: the image does not have it",
+		runHook(t.Context(), []string{"reload-of-nobody"}, "", agent.Turn{}))
+}
+
 // A handler that has succeeded has, also if it has left a child behind.
 func TestHandlerLeavesAChild(t *testing.T) {
 	t.Parallel()
