@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/golang/glog"
+
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/spool"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 )
@@ -34,8 +36,8 @@ func (r *recollection) recall() error {
 	return err
 }
 
-// set replaces the memory and keeps the databags to which later ones are compared. If one is lost, its keys count as
-// changed.
+// set replaces the memory and keeps the databags to which later ones are compared, also for the next process. If one is lost,
+// its keys count as changed.
 func (r *recollection) set(told conversation.Memory) {
 	seen := kept{}
 	for _, ref := range told.Contents() {
@@ -43,8 +45,12 @@ func (r *recollection) set(told conversation.Memory) {
 		if content == nil {
 			content, _ = r.spool.Recall(ref)
 		}
-		if content != nil {
-			seen[ref] = content
+		if content == nil {
+			continue
+		}
+		seen[ref] = content
+		if err := r.spool.Store(content); err != nil {
+			glog.V(1).Infof("%v; all its keys count as changed if this container restarts", err)
 		}
 	}
 	r.Memory, r.seen = told, seen

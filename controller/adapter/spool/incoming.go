@@ -65,14 +65,26 @@ func (in *Incoming) add(s *Spool, text []byte) (err error) {
 
 // keep keeps the content that has come, if its hash is that of the reference.
 func (in *Incoming) keep(s *Spool, ref databag.Ref) (*Content, error) {
-	if sum := hex.EncodeToString(in.hash.Sum(nil)); sum != ref.Version {
-		return nil, fmt.Errorf("cannot keep a databag: its version is %s, not %q", sum, ref.Version)
-	}
-	if kept := s.contents[ref].Value(); kept != nil {
+	kept := s.contents[ref].Value()
+	if kept != nil && in.version() == ref.Version {
 		return kept, nil
 	}
-	if err := os.Rename(in.file.Name(), s.path(ref)); err != nil {
-		return nil, fmt.Errorf("cannot keep a databag: %w", err)
+	if err := in.move(s, ref); err != nil {
+		return nil, err
 	}
 	return s.hold(&Content{spool: s, ref: ref}), nil
 }
+
+// move gives the file the name of a content, if it has that.
+func (in *Incoming) move(s *Spool, ref databag.Ref) error {
+	if version := in.version(); version != ref.Version {
+		return fmt.Errorf("cannot keep a databag: its version is %s, not %q", version, ref.Version)
+	}
+	if err := os.Rename(in.file.Name(), s.path(ref)); err != nil {
+		return fmt.Errorf("cannot keep a databag: %w", err)
+	}
+	return nil
+}
+
+// version returns the version of the parts so far.
+func (in *Incoming) version() string { return hex.EncodeToString(in.hash.Sum(nil)) }

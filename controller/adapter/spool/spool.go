@@ -49,8 +49,10 @@ type Spool struct {
 type Content struct {
 	spool *Spool
 	ref   databag.Ref
-	// bag is nil if the content is in a file.
+	// bag is nil if the content is in a file alone.
 	bag map[string]string
+	// stored is set if it is in a file too. The spool's mu guards it.
+	stored bool
 }
 
 // New returns a spool that keeps up to room bytes in memory and the rest in a folder, which it makes when it needs it.
@@ -68,7 +70,7 @@ func (s *Spool) Keep(ref databag.Ref, bag map[string]string) (*Content, error) {
 	size := databag.Size(bag)
 	if size <= s.room {
 		s.room -= size
-		return s.hold(&Content{s, ref, bag}), nil
+		return s.hold(&Content{spool: s, ref: ref, bag: bag}), nil
 	}
 	var in Incoming
 	defer in.Discard()
@@ -76,6 +78,25 @@ func (s *Spool) Keep(ref databag.Ref, bag map[string]string) (*Content, error) {
 		return nil, err
 	}
 	return in.keep(s, ref)
+}
+
+// Store writes a content to a file too, so that it outlives the process.
+func (s *Spool) Store(c *Content) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.InFile() || c.stored {
+		return nil
+	}
+	var in Incoming
+	defer in.Discard()
+	if err := in.add(s, databag.Encode(c.bag)); err != nil {
+		return err
+	}
+	if err := in.move(s, c.ref); err != nil {
+		return err
+	}
+	c.stored = true
+	return nil
 }
 
 // Recall returns a content that a process before this one has kept in a file, if that is whole.
@@ -131,13 +152,13 @@ func (c *Content) Bag() map[string]string {
 	return c.spool.last.bag
 }
 
-// InFile reports whether the content is in a file, which outlives the process.
+// InFile reports whether the content is in a file alone, which outlives the process.
 func (c *Content) InFile() bool { return c.bag == nil }
 
 // hold has a content released when nothing refers to it any more.
 func (s *Spool) hold(c *Content) *Content {
 	s.contents[c.ref] = weak.Make(c)
-	runtime.AddCleanup(c, s.release, released{c.ref, databag.Size(c.bag), c.InFile()})
+	runtime.AddCleanup(c, s.release, released{c.ref, databag.Size(c.bag)})
 	return c
 }
 
@@ -145,11 +166,10 @@ func (s *Spool) hold(c *Content) *Content {
 type released struct {
 	ref databag.Ref
 	// size is how many bytes it had in memory.
-	size   int
-	inFile bool
+	size int
 }
 
-// release makes room, unless the content is kept anew.
+// release makes room and removes the file, if there is one, unless the content is kept anew.
 func (s *Spool) release(r released) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -158,7 +178,7 @@ func (s *Spool) release(r released) {
 	if kept == nil {
 		delete(s.contents, r.ref)
 	}
-	if r.inFile && (kept == nil || !kept.InFile()) {
+	if kept == nil || !kept.InFile() && !kept.stored {
 		_ = os.Remove(s.path(r.ref)) // or else when the next process starts
 	}
 }

@@ -81,6 +81,29 @@ func TestWhatNothingRefersToGoes(t *testing.T) {
 	}, 10*time.Second, time.Millisecond)
 }
 
+// A content in memory may be in a file too, for the next process. The file goes with it.
+func TestAStoredContentOutlivesTheProcess(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "bags")
+	s := newSpool(t, folder)
+	small := keep(t, s, bagOf("a", 60))
+	for range 2 {
+		require.NoError(t, s.Store(small))
+		assert.Equal(t, []string{small.ref.Version}, files(t, folder))
+	}
+	assert.False(t, small.InFile())
+	recalled, is := newSpool(t, folder).Recall(small.ref)
+	require.True(t, is)
+	assert.Equal(t, small.Bag(), recalled.Bag())
+	require.NoError(t, s.Store(recalled), "it is in a file")
+	runtime.KeepAlive(recalled)
+	require.Eventually(t, func() bool {
+		runtime.GC()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return len(files(t, folder)) == 0 && s.room == 100
+	}, 10*time.Second, time.Millisecond)
+}
+
 // A content that is kept again while it goes stays.
 func TestAContentThatReturnsStays(t *testing.T) {
 	s := newSpool(t, t.TempDir())
