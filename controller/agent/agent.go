@@ -156,6 +156,7 @@ func (a *Agent) Heard(snapshot *wire.Snapshot) error {
 	given, failed := a.readGranted(a.anew(heard))
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.report.unkept = unkept{}
 	before := a.bags.whole(a.view)
 	if wentBack(a.view, heard, a.reset) {
 		a.reset = a.reset || heard.Reset

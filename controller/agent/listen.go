@@ -1,7 +1,9 @@
 package agent
 
 import (
+	"errors"
 	"maps"
+	"syscall"
 	"time"
 
 	"github.com/golang/glog"
@@ -37,7 +39,15 @@ func (a *Agent) Received(part *wire.Piece) error {
 	a.mu.Lock()
 	a.standby.answered = time.Now()
 	a.mu.Unlock()
-	return a.bags.receive(part)
+	err := a.bags.receive(part)
+	if errno, is := errors.AsType[syscall.Errno](err); is {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if a.report.unkept.due() {
+			go reportUnwritten(a.speech, "cannot keep databags: "+errno.Error())
+		}
+	}
+	return err
 }
 
 // Lost notes that the conversation has ended or could not begin, and whether that

@@ -25,8 +25,9 @@ type report struct {
 	failing    string    // why
 	failed     int       // of writing, in all
 	reported   time.Time // failing, to the controller
-	waiting    string    // what the gate waits for
-	untooled   string    // why the tools are not installed
+	unkept     unkept
+	waiting    string // what the gate waits for
+	untooled   string // why the tools are not installed
 }
 
 // The pauses between attempts to write what could not be written.
@@ -70,6 +71,22 @@ func (r *report) unwritten() string {
 	}
 	r.reported = time.Now()
 	return r.failing
+}
+
+// unkept counts attempts to keep a databag that failed in a row.
+type unkept struct {
+	attempts int
+	reported time.Time
+}
+
+// due notes an attempt, and reports whether its failure is to be reported.
+func (u *unkept) due() bool {
+	u.attempts++
+	if u.attempts <= passing || time.Since(u.reported) < unwrittenEvery {
+		return false
+	}
+	u.reported = time.Now()
+	return true
 }
 
 // refuse notes a snapshot that was not used.
