@@ -261,16 +261,26 @@ func giveTools(ctx context.Context, a *agent.Agent, root folder, containers []st
 		go installLater(ctx, a, root)
 	}
 	for _, container := range containers {
-		at := filepath.Join("sockets", container)
-		if err := makeFolder(root.path("run"), at); err != nil {
-			glog.Errorf("cannot listen for container %s: %v", container, err)
-			continue
-		}
-		go a.ServeTools(ctx, root.path("run", at, "agent.sock"), container)
+		go serveTools(ctx, a, root, container)
 	}
 }
 
-// installAgain is the pause before another attempt to install the tools: a volume that is full may have room later.
+// serveTools listens for a container as soon as its socket has a folder.
+func serveTools(ctx context.Context, a *agent.Agent, root folder, container string) {
+	at := filepath.Join("sockets", container)
+	for err := makeFolder(root.path("run"), at); err != nil; err = makeFolder(root.path("run"), at) {
+		glog.Errorf("cannot listen for container %s: %v; trying again", container, err)
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(installAgain):
+		}
+	}
+	a.ServeTools(ctx, root.path("run", at, "agent.sock"), container)
+}
+
+// installAgain is the pause before another attempt to install the tools, or to make the folder of a socket: a volume that is
+// full may have room later.
 const installAgain = 5 * time.Second
 
 // installLater installs the tools as soon as that succeeds.
