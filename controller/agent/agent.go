@@ -78,8 +78,8 @@ type Agent struct {
 	mu      sync.Mutex
 	view    Projection
 	standby standby
-	ready   bool    // the gate may open: heard, or waited long enough
-	env     *string // the env file as last written
+	ready   bool // the gate may open: heard, or waited long enough
+	env     envFile
 	retry   *time.Timer
 	reread  *time.Timer // what is granted and could not be read
 	unread  int         // attempts to read it that failed in a row
@@ -93,6 +93,7 @@ func New(settings Settings, disk Disk, speaker Speaker, processes Processes) *Ag
 		settings: settings, disk: disk, speech: NewSpeech(speaker),
 		gate:   make(chan struct{}),
 		bags:   databags{spool: disk.Spool, shown: kept{}},
+		env:    envFile{file: disk.Env},
 		report: report{started: time.Now()},
 	}
 	a.standby.agent = a
@@ -118,6 +119,7 @@ func (a *Agent) Start() {
 	if err := a.disk.Spool.Clean(); err != nil {
 		glog.Warningf("%v", err)
 	}
+	a.env.recall()
 	a.standby.begin()
 	a.apply()
 	switch {
@@ -220,26 +222,16 @@ func (a *Agent) apply() {
 	a.settle(errors.Join(remembered, unwritten, err))
 }
 
-// canary is the line of the env file that shows whether the kubelet reads it.
-const canary = injection.CanaryVariable + "='" + injection.CanaryValue + "'\n"
-
+// writeEnv writes the variables. As long as less is known than the process before knew, they stay as they are.
 func (a *Agent) writeEnv() error {
-	text, left := a.standby.shown().Environment(a.settings.Variables)
-	if a.env != nil && *a.env == text {
+	shown := a.standby.shown()
+	switch {
+	case a.standby.replaced():
+		a.env.before = nil
+	case a.env.before != nil && (a.bags.torn != nil || len(shown.View.Relations) == 0):
 		return nil
 	}
-	unsure := text == "" || !a.view.allRead() || a.bags.torn != nil
-	if a.env == nil && !a.standby.replaced() && unsure && a.disk.Env.Exists() {
-		return nil // the last process knew more
-	}
-	if err := a.disk.Env.Replace([]byte(canary + text)); err != nil {
-		return err
-	}
-	a.env = &text
-	if left > 0 {
-		glog.Warningf("%d variables are left out: their values cannot be environment variables; read them from the files", left)
-	}
-	return nil
+	return a.env.write(shown, a.settings.Variables)
 }
 
 // maybeOpen opens the gate when everything it waits for is in the files. What beside has no room there is not waited for.

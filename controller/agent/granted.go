@@ -40,11 +40,6 @@ func (v Projection) read(r conversation.Relation) bool {
 	return read || r.Granted.ID == ""
 }
 
-// allRead reports whether no granted Secret is missing.
-func (v Projection) allRead() bool {
-	return !slices.ContainsFunc(v.View.Relations, func(r conversation.Relation) bool { return !ended(r) && !v.read(r) })
-}
-
 // refers reports whether a value of a relation's bag is the reference to its granted Secret, which only
 // tools use.
 func refers(r conversation.Relation, value string) bool {

@@ -28,6 +28,8 @@ type Projection struct {
 	Heard bool
 	// Stale is set if this is a copy of data, in place of a snapshot.
 	Stale bool
+	// Before has the variables that a process before this one has written, for relations that are not read yet.
+	Before map[string]string
 }
 
 // Behind returns the first kind, in order of name, for which heard is older than
