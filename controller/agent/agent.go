@@ -21,6 +21,8 @@ import (
 type Bindings interface {
 	// Write makes a directory hold exactly files, all at once.
 	Write(name string, files map[string]string) error
+	// Read returns the files of a directory; nil if there is none.
+	Read(name string) (map[string]string, error)
 	// Remove deletes a directory, if it exists.
 	Remove(name string) error
 	// Names lists the directories.
@@ -213,7 +215,7 @@ func (a *Agent) apply() {
 	if err == nil {
 		unwritten, err = a.folders.project(a.standby.shown(), plan), a.writeEnv()
 	}
-	if err == nil && a.signals != nil && !a.folders.unknown(plan) {
+	if err == nil && a.signals != nil && a.folders.adopt(plan) == nil {
 		a.signals.tell(a.folders.version())
 	}
 	if err == nil && (unwritten == nil || a.folders.show(a.settings.Consumes)) {

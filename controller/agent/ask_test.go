@@ -23,9 +23,10 @@ const patience = 200 * time.Millisecond
 // full is a volume without room.
 type full struct{}
 
-func (full) Write(string, map[string]string) error { return syscall.ENOSPC }
-func (full) Remove(string) error                   { return nil }
-func (full) Names() ([]string, error)              { return nil, nil }
+func (full) Write(string, map[string]string) error  { return syscall.ENOSPC }
+func (full) Remove(string) error                    { return nil }
+func (full) Read(string) (map[string]string, error) { return nil, nil }
+func (full) Names() ([]string, error)               { return nil, nil }
 
 // empty is a snapshot without a relation.
 func empty() *wire.Snapshot {

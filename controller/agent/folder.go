@@ -19,12 +19,13 @@ type folders struct {
 	written  map[string]folder
 }
 
-// folder is a directory as it was last written. The zero folder was removed.
+// folder is a directory as it is. The zero folder was removed.
 type folder struct {
+	// source is zero if this process has not written it.
 	source source
 	// version is that of its files.
 	version string
-	// failed is set if it could not be written since: then it has these files still, or others.
+	// failed is set if it could not be written.
 	failed bool
 }
 
@@ -42,21 +43,30 @@ func sourceOf(r conversation.Relation, contents map[string]Content) source {
 	return source{bag: r.RemoteBag, granted: r.Granted.ID, content: content, interfaceName: r.Interface, remote: r.Remote}
 }
 
-// unknown reports whether a process before this one has written a directory that stays as it is: the version of all files
-// is not known then.
-func (f *folders) unknown(plan Plan) bool {
-	kept := slices.Collect(maps.Keys(plan.Keep))
-	kept = slices.DeleteFunc(kept, func(name string) bool { _, known := f.written[name]; return known })
-	for name, written := range f.written {
-		if written.failed && written.version == "" {
-			kept = append(kept, name)
+// adopt takes note of the directories that a process before this one has written, and that stay as they are.
+func (f *folders) adopt(plan Plan) error {
+	for name := range plan.Keep {
+		if _, known := f.written[name]; known {
+			continue
+		}
+		version, err := f.look(name)
+		if err != nil {
+			return err
+		}
+		if version != "" {
+			f.written[name] = folder{version: version}
 		}
 	}
-	if len(kept) == 0 {
-		return false
+	return nil
+}
+
+// look returns the version of the files that a directory has; empty without one.
+func (f *folders) look(name string) (string, error) {
+	files, err := f.bindings.Read(name)
+	if err != nil || files == nil {
+		return "", err
 	}
-	there, err := f.bindings.Names()
-	return err != nil || slices.ContainsFunc(there, func(name string) bool { return slices.Contains(kept, name) })
+	return databag.Version(files), nil
 }
 
 // show reports whether <endpoint>/ is written for each endpoint that the start gate waits for.
@@ -88,7 +98,10 @@ func (f *folders) project(v Projection, plan Plan) error {
 		}
 	}
 	for _, name := range plan.Remove {
-		if written, known := f.written[name]; written != (folder{}) || !known && !plan.Keep[name] {
+		switch written, known := f.written[name]; {
+		case known && written == (folder{}): // it is gone
+		case plan.Keep[name] && written.source == (source{}) && !written.failed: // of a process before this one
+		default:
 			failed.note("remove", name, f.remove(name))
 		}
 	}
@@ -127,13 +140,13 @@ func (f failures) err() error {
 func (f *folders) write(name string, v Projection, r conversation.Relation) error {
 	files := v.files(r)
 	next := folder{source: sourceOf(r, v.Contents), version: databag.Version(files)}
-	before := f.written[name]
-	if before.version == next.version && !before.failed {
+	if f.written[name].source != (source{}) && f.written[name].version == next.version {
 		f.written[name] = next
 		return nil
 	}
 	if err := f.bindings.Write(name, files); err != nil {
-		f.written[name] = folder{version: before.version, failed: true}
+		version, _ := f.look(name) // what was there stays, if it can be read
+		f.written[name] = folder{version: version, failed: true}
 		return err
 	}
 	f.written[name] = next

@@ -61,6 +61,34 @@ func TestRestartSignalsNobody(t *testing.T) {
 	assert.Len(t, s.got, 2, "that is a change")
 }
 
+// After a restart of the agent, containers get a signal for files that change beside those of a relation whose Secret is not
+// read, as long as a suspension lasts (SAFETY.md I24).
+func TestRestartSignalsDuringASuspension(t *testing.T) {
+	s := newSignalled(t)
+	c := &controller{content: adminContent("hunter2")}
+	s.agent.speech.speaker = c
+	hears := func(revision uint64, host string, suspended bool) {
+		snapshot := heardAt(revision)
+		snapshot.Relations[0].Bag.Data["host"], snapshot.Relations[0].Complete = host, true
+		granted := grants(revision, 1).Relations[0]
+		if suspended {
+			granted.Suspended, granted.Complete, granted.Granted, granted.Bag = true, false, nil, nil
+		}
+		snapshot.Relations = append(snapshot.Relations, granted)
+		hear(s.agent, snapshot)
+	}
+	hears(1, "a", false)
+	hears(2, "a", true)
+	s.restart()
+	s.agent.speech.speaker = c
+	hears(3, "a", true)
+	require.Empty(t, s.got, "nothing has changed")
+	hears(4, "b", true)
+	assert.Equal(t, []string{"HUP"}, s.got)
+	hears(5, "b", false)
+	assert.Len(t, s.got, 1, "the Secret is as it was")
+}
+
 // Without the content of a databag, which was lost with its file, an agent that starts again leaves the variables and
 // <endpoint>/ as they are until the controller has sent it (TRUST.md U2, SAFETY.md I19, W2).
 func TestRestartWithALostDatabag(t *testing.T) {

@@ -62,6 +62,23 @@ func (v Volume) Write(name string, files map[string]string) error {
 	return nil
 }
 
+// Read returns the files of directory name (name to content); nil if there is no such directory.
+func (v Volume) Read(name string) (files map[string]string, err error) {
+	if err = checkName(name); err == nil {
+		err = v.within(func(root *os.Root) error {
+			files, err = contents(root, name)
+			return err
+		})
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("cannot read bindings %q: %w", name, err)
+	}
+	return files, nil
+}
+
 // Remove takes directory name away, all at once. It succeeds if the name does not exist.
 func (v Volume) Remove(name string) error {
 	err := checkName(name)
@@ -218,6 +235,37 @@ func prune(dir *os.Root) error {
 		}
 	}
 	return errors.Join(failed...)
+}
+
+// contents returns the files of the version of a directory that is in force.
+func contents(root *os.Root, name string) (map[string]string, error) {
+	dir, err := openDir(root, name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = dir.Close() }()
+	version, err := dir.Readlink(dataLink)
+	if err != nil {
+		return nil, err
+	}
+	held, err := openDir(dir, version)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = held.Close() }()
+	names, err := list(held)
+	if err != nil {
+		return nil, err
+	}
+	files := make(map[string]string, len(names))
+	for _, file := range names {
+		content, err := held.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		files[file] = string(content)
+	}
+	return files, nil
 }
 
 // same reports whether a version of dir holds exactly files.

@@ -136,6 +136,21 @@ func TestRemove(t *testing.T) {
 	assertNoRubbish(t, volume.Path)
 }
 
+func TestRead(t *testing.T) {
+	volume := bindings.Volume{Path: t.TempDir()}
+	files, err := volume.Read("db")
+	require.NoError(t, err)
+	assert.Nil(t, files, "there is none")
+	for _, want := range []map[string]string{{"host": "a", "port": "1"}, {"host": "b"}, {}} {
+		require.NoError(t, volume.Write("db", want))
+		files, err = volume.Read("db")
+		require.NoError(t, err)
+		assert.Equal(t, want, files)
+	}
+	_, err = volume.Read("../db")
+	assert.ErrorIs(t, err, bindings.ErrName)
+}
+
 // A process that was killed leaves things behind; the next one goes on.
 func TestWhatAKilledProcessLeft(t *testing.T) {
 	volume := bindings.Volume{Path: t.TempDir()}
