@@ -66,7 +66,7 @@ func (a *Agent) runTool(ctx context.Context, call tool.Call) tool.Result {
 		}
 		return t.run(call)
 	}
-	if concernsApplication(call) {
+	if writesApplication(call) {
 		if _, err := (lead{a.speech}).is(ctx); err != nil {
 			return tool.Failed(err)
 		}
@@ -92,10 +92,10 @@ func (t *toolContext) run(call tool.Call) tool.Result {
 		Grants: t, Now: time.Now()})
 }
 
-// concernsApplication reports whether a call is about an application's bag, for
-// which it matters who leads.
-func concernsApplication(call tool.Call) bool {
-	return slices.ContainsFunc(call.Args, func(arg string) bool { return arg == "--app" || strings.HasPrefix(arg, "--app=") })
+// writesApplication reports whether a call is to write an application's bag, for which it matters who leads.
+func writesApplication(call tool.Call) bool {
+	return call.Name == "relation-set" &&
+		slices.ContainsFunc(call.Args, func(arg string) bool { return arg == "--app" || strings.HasPrefix(arg, "--app=") })
 }
 
 // toolContext holds the inputs of one call.

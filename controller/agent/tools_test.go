@@ -3,6 +3,7 @@ package agent
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -80,6 +81,21 @@ func TestTools(t *testing.T) {
 	assert.Equal(t, 2, x.types("relation-set -r").ExitCode)
 	assert.Contains(t, string(x.types("relation-gte").Stderr), "did you mean relation-get?")
 	assert.Contains(t, string(x.types("relation-model-get").Stderr), "this version of Orcon does not implement it")
+}
+
+// What the other application has written is read also while the controller is away, and who reads that asks for no leadership.
+func TestToolsReadWhileTheControllerIsAway(t *testing.T) {
+	x := newTerminal(t)
+	hear(x.agent, heardAt(1))
+	x.controller.err = errors.New("cannot reach the controller")
+	for line, want := range map[string]string{
+		"relation-get -r 7 --app host": "h\n", "relation-get -r 7 host db": "h\n", "relation-list -r 7 --app": "db\n",
+	} {
+		answer := x.types(line)
+		assert.Equal(t, want, string(answer.Stdout), "%s: %s", line, answer.Stderr)
+	}
+	assert.Empty(t, x.controller.leads)
+	assert.NotZero(t, x.types("relation-get -r 7 --app database web").ExitCode, "the leader alone reads its own application's")
 }
 
 // Nobody can make the agent read without end.
