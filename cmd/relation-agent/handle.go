@@ -17,6 +17,7 @@ import (
 	"github.com/golang/glog"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/agent"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/tool"
 )
 
@@ -168,16 +169,16 @@ func (t *tail) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// String is without what is not text, and without the word that was cut: part of a
-// secret would not be known for one.
+// String is without what is not text, and without the word that was cut, in whose place is a mark: part of a secret would not
+// be known for one.
 func (t *tail) String() string {
 	text := strings.ToValidUTF8(t.Buffer.String(), "")
 	if t.cut {
-		if end := strings.IndexAny(text, " \t\n"); end >= 0 {
-			text = text[end:]
-		} else {
-			text = ""
+		end := strings.IndexAny(text, " \t\n")
+		if text = strings.TrimSpace(text[max(end, 0):]); end < 0 || text == "" {
+			return ""
 		}
+		return status.Cut + text
 	}
 	return strings.TrimSpace(text)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/agent"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
 )
 
 // What a handler says at its end is told, and no part of a word that may be part of a
@@ -22,7 +23,7 @@ func TestLastWords(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ said, want string }{
 		"Short": {said: "no such table\n", want: "exit code 3: no such table"},
-		"Long":  {said: strings.Repeat("s", maxSaid) + " is no such table", want: "exit code 3: is no such table"},
+		"Long":  {said: strings.Repeat("s", maxSaid) + " is no such table", want: "exit code 3: …is no such table"},
 		"One":   {said: strings.Repeat("s", maxSaid+1), want: "exit code 3"},
 	}
 	for name, test := range tests {
@@ -31,6 +32,20 @@ func TestLastWords(t *testing.T) {
 			failure := runHook(t.Context(), []string{"sh", "-c", `printf %s "$1" >&2; exit 3`, "sh", test.said}, t.TempDir(), agent.Turn{})
 			assert.Equal(t, test.want, failure)
 		})
+	}
+}
+
+// Nor does it tell words of a secret of which the others were cut off (TRUST.md R5).
+func TestLastWordsOfASecret(t *testing.T) {
+	t.Parallel()
+	const secret = "correct horse battery staple"
+	for more := 0; more < maxSaid; more += 9 {
+		said := "the password is " + secret + strings.Repeat(" x", more/2) + strings.Repeat("y", more%2)
+		failure := runHook(t.Context(), []string{"sh", "-c", `printf %s "$1" >&2; exit 3`, "sh", said}, t.TempDir(), agent.Turn{})
+		shown := status.LastWords(failure, secret)
+		for word := range strings.FieldsSeq(secret) {
+			require.NotContains(t, shown, word, "%d", more)
+		}
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/golang/glog"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/tool"
 )
 
@@ -197,9 +198,11 @@ func (p *poster) send(ctx context.Context, n tool.Notification) error {
 	}
 	said, _ := io.ReadAll(io.LimitReader(response.Body, maxAnswer)) // what came of it
 	words := strings.Fields(strings.ToValidUTF8(string(said), ""))
-	if len(said) == maxAnswer && len(words) > 0 {
-		words = words[:len(words)-1] // part of a secret would not be known for one
-	}
 	text := strings.Join(words, " ")
+	if len(said) == maxAnswer && len(words) > 1 {
+		text = strings.Join(words[:len(words)-1], " ") + status.Cut // part of a secret would not be known for one
+	} else if len(said) == maxAnswer {
+		text = ""
+	}
 	return fmt.Errorf("cannot POST to %s: the answer is %s: %s", p.url, response.Status, cmp.Or(text, "without a body"))
 }

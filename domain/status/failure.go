@@ -68,14 +68,73 @@ func (f Failure) Text(namespace, unit, pod string) string {
 		unit, f.Event, f.Since.UTC().Format(time.RFC3339), cmp.Or(f.Said, "it wrote nothing"), namespace, pod)
 }
 
+// Cut marks where a part of a text was left out.
+const Cut = "…"
+
 // LastWords makes one line for people of a handler's output: the end of it, without invalid text, and without the
-// values to hide, which are secret.
+// values to hide, which are secret. Beside a Cut, that are parts of them too.
 func LastWords(text string, hide ...string) string {
 	var pairs []string
-	for _, line := range hidden(hide) {
-		pairs = append(pairs, line, "[secret]")
+	lines := hidden(hide)
+	for _, line := range lines {
+		pairs = append(pairs, line, secretWord)
 	}
-	return cut(tidy(strings.NewReplacer(pairs...).Replace(text)), maxSaid)
+	parts := strings.Split(strings.NewReplacer(pairs...).Replace(text), Cut)
+	for i := range parts {
+		if i > 0 {
+			parts[i] = hideStart(parts[i], lines)
+		}
+		if i < len(parts)-1 {
+			parts[i] = hideEnd(parts[i], lines)
+		}
+	}
+	return cut(tidy(strings.Join(parts, Cut)), maxSaid)
+}
+
+// secretWord stands for what is hidden.
+const secretWord = "[secret]"
+
+// hideStart hides the words at the start of a text with which a line ends, or goes on until the text ends.
+func hideStart(text string, lines []string) string {
+	longest := 0
+	for _, line := range lines {
+		for i := range line {
+			n := common(line[i:], text)
+			whole := n == len(line)-i || n >= len(strings.TrimRight(text, " "))
+			if whole && n >= minHidden && line[max(i-1, 0)] == ' ' {
+				longest = max(longest, n)
+			}
+		}
+	}
+	if longest == 0 {
+		return text
+	}
+	return secretWord + text[longest:]
+}
+
+// common returns the length of the beginning that two texts share.
+func common(a, b string) int {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// hideEnd hides the words at the end of a text with which a line begins.
+func hideEnd(text string, lines []string) string {
+	longest, trimmed := 0, strings.TrimRight(text, " ")
+	for _, line := range lines {
+		for i := range line {
+			if line[i] == ' ' && i >= minHidden && i > longest && strings.HasSuffix(trimmed, line[:i]) {
+				longest = i
+			}
+		}
+	}
+	if longest == 0 {
+		return text
+	}
+	return trimmed[:len(trimmed)-longest] + secretWord
 }
 
 // hidden returns the lines of values, as they are and as they are in text: the longest first, since one may be part of
@@ -84,7 +143,9 @@ func hidden(values []string) []string {
 	var lines []string
 	for _, value := range values {
 		for line := range strings.Lines(value) {
-			for _, line := range []string{strings.TrimSpace(line), strings.TrimSpace(strings.ToValidUTF8(line, ""))} {
+			for _, line := range []string{
+				strings.TrimSpace(line), strings.TrimSpace(strings.ToValidUTF8(line, "")), strings.Join(strings.Fields(line), " "),
+			} {
 				if len(line) >= minHidden {
 					lines = append(lines, line)
 				}

@@ -130,9 +130,9 @@ func cut(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}
-	text = text[len(text)-most+len("…"):]
+	text = text[len(text)-most+len(Cut):]
 	for len(text) > 0 && !utf8.RuneStart(text[0]) {
 		text = text[1:]
 	}
-	return "…" + text
+	return Cut + text
 }

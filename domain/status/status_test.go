@@ -142,6 +142,27 @@ func TestLastWordsHideWhole(t *testing.T) {
 	assert.Equal(t, "key [secret]", status.LastWords(strings.ToValidUTF8("key caf\xe9-au-lait", ""), "caf\xe9-au-lait"))
 }
 
+// Where a text was cut, parts of what is secret are hidden too: words at its start or end (TRUST.md R5).
+func TestLastWordsHideParts(t *testing.T) {
+	const phrase = "correct horse battery staple"
+	tests := map[string]struct{ said, want string }{
+		"Start":    {"exit code 3: …battery staple is wrong", "exit code 3: …[secret] is wrong"},
+		"Middle":   {"exit code 3: …horse battery", "exit code 3: …[secret]"},
+		"End":      {"the answer is 500: correct horse…", "the answer is 500: [secret]…"},
+		"Spaces":   {"the answer is 500: correct …", "the answer is 500: [secret]…"},
+		"Whole":    {"…" + phrase + " is wrong", "…[secret] is wrong"},
+		"Other":    {"exit code 3: …the battery is empty", "exit code 3: …the battery is empty"},
+		"NotCut":   {"battery staple", "battery staple"},
+		"WithinIt": {"exit code 3: …attery staple", "exit code 3: …attery staple"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, test.want, status.LastWords(test.said, "other", phrase))
+		})
+	}
+	assert.Equal(t, "it is [secret]", status.LastWords("it is a long phrase", "a long  phrase"), "spaces too")
+}
+
 // FuzzLastWords: whatever a handler writes becomes one short line of text without
 // the secret.
 func FuzzLastWords(f *testing.F) {
