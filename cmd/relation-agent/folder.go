@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -36,6 +38,23 @@ func (f folder) opened() bindings.File { return bindings.File{Path: f.path("run"
 func (f folder) tools() bindings.File { return bindings.File{Path: f.path("tools", "installed")} }
 
 func (f folder) env() bindings.File { return bindings.File{Path: f.path("run", "env")} }
+
+// forget removes the files and the memory of an earlier start.
+func (f folder) forget() error {
+	volume := bindings.Volume{Path: f.path("bindings")}
+	names, err := volume.Names()
+	for _, name := range names {
+		err = errors.Join(err, volume.Remove(name))
+	}
+	for _, path := range []string{
+		f.opened().Path, f.env().Path, f.path("state", "opened"), f.path("state", "memory.0"), f.path("state", "memory.1"),
+	} {
+		if failed := os.Remove(path); !errors.Is(failed, fs.ErrNotExist) {
+			err = errors.Join(err, failed)
+		}
+	}
+	return err
+}
 
 // spoolRoom is how many bytes of databags the agent has in memory. Few pods have more, so that few write files for them.
 const spoolRoom = 256 << 10

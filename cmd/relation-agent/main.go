@@ -198,11 +198,14 @@ func serve(ctx context.Context, root folder) error {
 // errUnopened says that an agent ended before it had what its pod needs.
 var errUnopened = errors.New("stopped before the data was complete")
 
-// serveOnce runs the agent until the gate is open. An end before that is a
-// failure: the pod's containers must not start without their data.
+// serveOnce runs the agent until the gate is open, as for a new pod: no agent has kept the data of an earlier start up to date.
+// An end before that is a failure: the pod's containers must not start without their data.
 func serveOnce(ctx context.Context, root folder) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
+	if err := root.forget(); err != nil {
+		glog.Errorf("cannot forget an earlier start: %v", err)
+	}
 	a, talk := prepare(ctx, root)
 	go func() {
 		select {

@@ -202,30 +202,6 @@ func TestTheGateOpensByItselfWhenTheDataComes(t *testing.T) {
 	})
 }
 
-// INJECTION.md I3: an ordinary init container waits, writes and ends; one that is
-// ended before that has failed.
-func TestOnce(t *testing.T) {
-	authority := streamtest.NewAuthority(t)
-	controller := streamtest.Start(t, authority)
-	controller.Say(database(1, ""))
-	p := newPod(t, controller.Address(), authority.PEM())
-	ended := p.background("once")
-	p.eventually("it waits", func() bool { return strings.Contains(p.log.String(), "the gate is closed: waiting for db") })
-	controller.Say(database(2, "db.tengu.io"))
-	require.NoError(t, <-ended)
-	assert.Equal(t, "db.tengu.io", p.read("bindings/db/host"))
-	assert.Contains(t, p.read("run/env"), "DB='db.tengu.io'")
-
-	t.Run("a signal is a failure", func(t *testing.T) {
-		p := newPod(t, "https://127.0.0.1:1", authority.PEM())
-		cmd := p.command("once")
-		require.NoError(t, cmd.Start())
-		p.eventually("it tries", func() bool { return strings.Contains(p.log.String(), "trying again") })
-		require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
-		assert.Error(t, cmd.Wait(), "the pod's containers must not start without their data")
-	})
-}
-
 // SAFETY.md I17: a pod whose gate is none starts without a controller, but not
 // before the env file is there, which the kubelet insists on.
 func TestAPodThatDoesNotWait(t *testing.T) {
