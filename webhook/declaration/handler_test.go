@@ -260,6 +260,40 @@ func TestCopies(t *testing.T) {
 	}
 }
 
+// A template is judged with the keys that are copied to it, not with those of an earlier copy, or without any (INJECTION.md
+// I30, SAFETY.md I22, I27).
+func TestJudgesWithCopies(t *testing.T) {
+	const copied = "tengu.io/consumes: db, injector.tengu.io/copied: tengu.io/consumes"
+	byService := injection.Service{Name: "web", Selector: map[string]string{"app": "web"}, Annotations: map[string]string{"tengu.io/consumes": "sse", "tengu.io/relations": "x"}}
+	tests := map[string]struct {
+		why, now, before string
+		services         []injection.Service
+	}{
+		"Follows": {
+			why: "kubectl apply leaves the copy of db until this request renews it",
+			now: deployment("tengu.io/relations: x, tengu.io/consumes: 'db,sse'", copied+", tengu.io/env: sse=user"), before: deployment("tengu.io/relations: x, tengu.io/consumes: db", copied),
+		},
+		"Relations": {
+			why: "the same",
+			now: deployment("tengu.io/consumes: 'db,sse'", copied+", tengu.io/relations: 'sse=x'"), before: deployment("tengu.io/consumes: db", copied),
+		},
+		"Service":         {why: "it declares what the pods consume", now: deployment("", "tengu.io/env: sse=user"), services: []injection.Service{byService}},
+		"ServiceWorkload": {why: "the same", now: deployment("tengu.io/env: sse=user", ""), services: []injection.Service{byService}},
+		"ServiceChanged": {
+			why: "another change of the workload must not fail for a Service",
+			now: deployment("x: yy", "tengu.io/env: db=user, tengu.io/consumes: db, injector.tengu.io/copied: tengu.io/consumes@web"), services: []injection.Service{byService},
+			before: deployment("x: zz", "tengu.io/env: db=user, tengu.io/consumes: db, injector.tengu.io/copied: tengu.io/consumes@web"),
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			answer := ask(t, handler(tc.services...), tc.now, tc.before)
+			require.True(t, answer.Allowed, "%s: %v", tc.why, answer.Result)
+			assert.NotEmpty(t, answer.Patch, "keys are copied")
+		})
+	}
+}
+
 type template struct {
 	Metadata struct {
 		Annotations map[string]string `json:"annotations"`

@@ -98,10 +98,11 @@ func (o *object) service() []place {
 		noPort: len(o.Spec.Ports) == 0}}
 }
 
-// places returns the two places of a workload.
-func (o *object) places(path string, services []injection.Service) []place {
+// places returns the two places of a workload, whose template has these annotations.
+func (o *object) places(path string, template map[string]string, services []injection.Service) []place {
 	w := o.workload(path)
 	pods := w.Template.Metadata
+	pods.Annotations = template
 	related := map[string]string{}
 	for _, s := range services {
 		if value, there := s.Annotations[application.KeyRelations]; there {

@@ -57,7 +57,7 @@ type declared struct {
 func declares(o *object, kind string) []declared {
 	places := o.service()
 	if path := templatePath(kind); path != "" {
-		places = o.places(path, nil)
+		places = o.places(path, o.workload(path).Template.Metadata.Annotations, nil)
 	}
 	var all []declared
 	for _, p := range places {
