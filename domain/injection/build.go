@@ -19,8 +19,8 @@ type Injection struct {
 	labels      []pair
 	annotations []pair
 	pullSecrets []string
-	// released is the index of the agent of a copied pod, which gets nothing else; nil for none.
-	released *int
+	// released is the gate of a copied pod, which gets nothing else; nil for none.
+	released *released
 }
 
 // target lists the additions to one of the author's containers.

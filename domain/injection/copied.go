@@ -13,11 +13,18 @@ func copied(pod *Shape) bool {
 	return !made && pod.Metadata.Labels[application.KeyInjected] == "" && slices.ContainsFunc(pod.Spec.InitContainers, isAgent)
 }
 
-// release returns what makes a copy start without waiting; nil if it does so already (TRUST.md A8).
+// released is the place of the gate of a copied pod: of its agent among the init containers, and of the gate's variable
+// there; variable is -1 where the agent has none.
+type released struct{ agent, variable int }
+
+// release returns what makes a copy start without waiting; nil if it does so already (TRUST.md A8). A gate that opens
+// while Orcon is away would wait for ever: the controller answers the copy, and has no data for it.
 func release(pod *Shape) *Injection {
-	at := slices.IndexFunc(pod.Spec.InitContainers, isAgent)
-	if slices.ContainsFunc(pod.Spec.InitContainers[at].Env, func(e EnvVar) bool { return e.Name == gateVariable }) {
+	agent := slices.IndexFunc(pod.Spec.InitContainers, isAgent)
+	vars := pod.Spec.InitContainers[agent].Env
+	variable := slices.IndexFunc(vars, func(e EnvVar) bool { return e.Name == gateVariable })
+	if variable >= 0 && vars[variable].Value == application.GateNone {
 		return nil
 	}
-	return &Injection{released: &at}
+	return &Injection{released: &released{agent, variable}}
 }

@@ -22,3 +22,16 @@ func TestCopiedPod(t *testing.T) {
 	require.Len(t, d.Told, 1)
 	assert.True(t, d.Told[0].Warning)
 }
+
+// The gate of a copy opens by itself also where that of the original waits for Orcon to be away: the controller answers the
+// copy, and has no data for it (TRUST.md A1, A8).
+func TestCopyOfAPodThatStartsStale(t *testing.T) {
+	copied := toJSON(t, `{metadata: {name: debug}, spec: {containers: [{name: app}],
+  initContainers: [{name: relation-agent, env: [{name: ORCON_CONSUMES, value: db}, {name: ORCON_GATE, value: stale}]}]}}`)
+	pod := shape(t, string(copied))
+	d := injection.For(plain(), "shop", pod)
+	require.NotNil(t, d.Injection, "skipped: %v", d.Skip)
+	after := shape(t, string(applied(t, copied, injection.Operations("", pod, d.Injection))))
+	assert.Equal(t, []injection.EnvVar{{Name: "ORCON_CONSUMES", Value: "db"}, {Name: "ORCON_GATE", Value: "none"}}, after.Spec.InitContainers[0].Env)
+	assert.Equal(t, injection.AlreadyInjected, injection.For(plain(), "shop", after).Skip.Reason, "INJECTION.md I6: twice is once")
+}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strconv"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/jsonpatch"
 )
 
@@ -14,9 +15,8 @@ import (
 // the template in a workload.
 func Operations(prefix string, pod *Shape, injection *Injection) []jsonpatch.Operation {
 	p := patch{prefix: prefix, operations: make([]jsonpatch.Operation, 0, 64)}
-	if at := injection.released; at != nil {
-		path := "/spec/initContainers/" + strconv.Itoa(*at) + "/env"
-		p.appends(path, len(pod.Spec.InitContainers[*at].Env), []json.RawMessage{encode(ungatedEnv())})
+	if gate := injection.released; gate != nil {
+		p.release(pod, *gate)
 		return p.operations
 	}
 	p.fields("/metadata/labels", pod.Metadata.Labels == nil, injection.labels)
@@ -46,6 +46,16 @@ type patch struct {
 
 func (p *patch) add(path string, value json.RawMessage) {
 	p.operations = append(p.operations, jsonpatch.Operation{Op: "add", Path: p.prefix + path, Value: value})
+}
+
+// release opens a gate: an add to a member that is there replaces it.
+func (p *patch) release(pod *Shape, gate released) {
+	path := "/spec/initContainers/" + strconv.Itoa(gate.agent) + "/env"
+	if gate.variable >= 0 {
+		p.add(path+"/"+strconv.Itoa(gate.variable)+"/value", json.RawMessage(quote(application.GateNone)))
+		return
+	}
+	p.appends(path, len(pod.Spec.InitContainers[gate.agent].Env), []json.RawMessage{encode(ungatedEnv())})
 }
 
 // fields adds members to a map, or the map.
