@@ -58,8 +58,8 @@ func serviceKeys() []string {
 // Copies brings the consumer keys of a workload, or of the one Service that
 // selects it, to its pod template (INJECTION.md I30). What the template's
 // author wrote stays. Copies are listed in an annotation, so that they follow
-// their origin; a copy from a Service stays when the Service is not there, for
-// an end is never guessed (SAFETY.md L5).
+// their origin; a copy from a Service stays when nothing says what the pods
+// consume any more, for an end is never guessed (SAFETY.md L5).
 //
 // It returns the template's annotations as they will be, the steps, and what
 // the author should hear.
@@ -98,6 +98,8 @@ type copier struct {
 	template map[string]string
 	marks    map[string]string // key to origin as it was: "" or a Service's name
 	wanted   map[string]wanted
+	// settled is set where the workload, its template or one Service says what the pods consume: other copies of Services go.
+	settled  bool
 	problems []application.Problem
 }
 
@@ -116,6 +118,7 @@ func (c *copier) wantOwn(annotations map[string]string) {
 // workload or its template declares by itself.
 func (c *copier) wantServices(services []Service, labels map[string]string) {
 	if _, own := c.wanted[application.KeyConsumes]; own || c.authored(application.KeyConsumes) {
+		c.settled = true
 		return
 	}
 	var from []Service
@@ -135,6 +138,7 @@ func (c *copier) wantServices(services []Service, labels map[string]string) {
 	if len(from) != 1 {
 		return
 	}
+	c.settled = true
 	for _, key := range serviceKeys() {
 		if value, there := from[0].Annotations[key]; there {
 			if _, own := c.wanted[key]; !own {
@@ -168,7 +172,7 @@ func (c *copier) write(path string) (map[string]string, []jsonpatch.Operation, [
 			}
 		case wants:
 			after[key], marks[key] = want.value, want.origin
-		case marked && origin == "":
+		case marked && (origin == "" || c.settled):
 			delete(after, key)
 		case marked && has(c.template, key):
 			marks[key] = origin

@@ -49,6 +49,25 @@ func TestCopies(t *testing.T) {
 		"OwnBeatsService": {why: "the workload says it itself", own: map[string]string{"tengu.io/consumes": "sse"}, services: []injection.Service{service("web", map[string]string{"tengu.io/consumes": "db", "tengu.io/env": "db=x"})}, want: map[string]string{"tengu.io/consumes": "sse", "injector.tengu.io/copied": "tengu.io/consumes"}},
 		"ServiceGone":     {why: "SAFETY.md L5: an end is never guessed", template: map[string]string{"tengu.io/consumes": "db", "injector.tengu.io/copied": "tengu.io/consumes@web"}, want: map[string]string{"tengu.io/consumes": "db", "injector.tengu.io/copied": "tengu.io/consumes@web"}},
 		"ServiceChanged":  {why: "a copy follows its origin", services: []injection.Service{service("web", map[string]string{"tengu.io/consumes": "db,sse"})}, template: map[string]string{"tengu.io/consumes": "db", "injector.tengu.io/copied": "tengu.io/consumes@web"}, want: map[string]string{"tengu.io/consumes": "db,sse", "injector.tengu.io/copied": "tengu.io/consumes@web"}},
+		"ServiceTakesBack": {
+			why:      "a copy follows its origin, which is there and says less: pods would start without waiting for ever",
+			services: []injection.Service{service("web", map[string]string{"tengu.io/consumes": "db"})},
+			template: map[string]string{"tengu.io/consumes": "db", "tengu.io/gate": "none", "injector.tengu.io/copied": "tengu.io/consumes@web,tengu.io/gate@web"},
+			want:     map[string]string{"tengu.io/consumes": "db", "injector.tengu.io/copied": "tengu.io/consumes@web"},
+		},
+		"ServiceReplaced": {
+			why:      "the variables were of what the other Service consumed",
+			services: []injection.Service{service("api", map[string]string{"tengu.io/consumes": "sse"})},
+			template: map[string]string{"tengu.io/consumes": "db", "tengu.io/env": "db=user", "injector.tengu.io/copied": "tengu.io/consumes@web,tengu.io/env@web"},
+			want:     map[string]string{"tengu.io/consumes": "sse", "injector.tengu.io/copied": "tengu.io/consumes@api"},
+		},
+		"OwnAfterService": {
+			why:      "the workload says it itself now",
+			own:      map[string]string{"tengu.io/consumes": "sse"},
+			services: []injection.Service{service("web", map[string]string{"tengu.io/consumes": "db", "tengu.io/gate": "none"})},
+			template: map[string]string{"tengu.io/consumes": "db", "tengu.io/gate": "none", "injector.tengu.io/copied": "tengu.io/consumes@web,tengu.io/gate@web"},
+			want:     map[string]string{"tengu.io/consumes": "sse", "injector.tengu.io/copied": "tengu.io/consumes"},
+		},
 		"ForgedMark":      {why: "only consumer keys are ever taken away", template: map[string]string{"x": "y", "injector.tengu.io/copied": "x"}, want: map[string]string{"x": "y", "injector.tengu.io/copied": "x"}},
 	}
 	for name, tc := range tests {
