@@ -25,6 +25,8 @@ type finding struct {
 type namespacePolicy struct {
 	interfaces schema.Catalog
 	mode       schema.Mode
+	// agent has the installation's settings, over which pods write theirs.
+	agent injection.AgentConfig
 }
 
 // Error names the field, the entry, the reason and the cure.
@@ -62,7 +64,7 @@ func (l namespacePolicy) judge(p place) []finding {
 	_, left := injection.Variables(consumes, injection.Fields(l.interfaces.Fields).Of(consumes), declared.Env)
 	problems = append(problems, left...)
 	if p.pod != nil {
-		_, wrong := injection.ParseOptions(p.shape(), injection.DefaultConfig().Agent)
+		_, wrong := injection.ParseOptions(p.shape(), l.agent)
 		problems = append(problems, wrong...)
 	}
 	if p.elsewhere {

@@ -72,11 +72,12 @@ func (h *Handler) judge(r *review.Request[object]) review.Answer {
 
 // policy returns what objects of a namespace are judged by.
 func (h *Handler) policy(namespace string) namespacePolicy {
-	if h.Schemas == nil {
-		return namespacePolicy{mode: schema.Off}
+	l := namespacePolicy{mode: schema.Off, agent: h.Settings().Config.Agent}
+	if h.Schemas != nil {
+		ctx := context.Background() // memory has no deadline
+		l.interfaces, l.mode = h.Schemas.Catalog(ctx), h.Schemas.Mode(ctx, namespace)
 	}
-	ctx := context.Background() // memory has no deadline
-	return namespacePolicy{interfaces: h.Schemas.Catalog(ctx), mode: h.Schemas.Mode(ctx, namespace)}
+	return l
 }
 
 func namespaceOf(r *review.Request[object]) string {

@@ -294,6 +294,21 @@ func TestJudgesWithCopies(t *testing.T) {
 	}
 }
 
+// A template's resources are judged with those of the installation, as its pods' are (INJECTION.md I11, I15, SAFETY.md I27).
+func TestJudgesByTheInstallation(t *testing.T) {
+	h := &declaration.Handler{Services: &declaration.Index{}, Settings: func() injection.Settings {
+		s := injection.Settings{Config: injection.DefaultConfig(), Namespace: "orcon-system"}
+		s.Config.Agent.Resources = injection.Resources{CPURequest: "1", CPULimit: "2", MemoryRequest: "128Mi", MemoryLimit: "256Mi"}
+		return s
+	}}
+	const related = "tengu.io/consumes: db, tengu.io/relations: x, "
+	answer := ask(t, h, deployment("", related+"injector.tengu.io/memory-request: 200Mi"), "")
+	assert.True(t, answer.Allowed, "the limit is 256Mi: %v", answer.Result)
+	answer = ask(t, h, deployment("", related+"injector.tengu.io/cpu-limit: 500m"), "")
+	require.False(t, answer.Allowed, "the request is 1")
+	assert.Contains(t, answer.Result.Message, "the request 1 is more than the limit 500m")
+}
+
 type template struct {
 	Metadata struct {
 		Annotations map[string]string `json:"annotations"`
