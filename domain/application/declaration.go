@@ -234,16 +234,7 @@ func (p *parser) checkTogether(annotations map[string]string) {
 			p.refuse(Problem{Key: KeyEnv, Entry: endpoint, Reason: "tengu.io/consumes has no such endpoint", Cure: cure})
 		}
 	}
-	for _, reference := range d.Relations {
-		if reference.Endpoint == "" {
-			continue
-		}
-		if e, ok := d.Endpoint(reference.Endpoint); !ok || e.Role == Peer {
-			p.refuse(Problem{Key: KeyRelations, Entry: reference.String(),
-				Reason: fmt.Sprintf("this object declares no endpoint %q", reference.Endpoint),
-				Cure:   "name it in tengu.io/consumes, or leave the endpoint out"})
-		}
-	}
+	p.checkRelated(annotations)
 	_, consumes := annotations[KeyConsumes]
 	if _, named := annotations[KeyRelations]; consumes && !named {
 		p.refuse(Problem{Key: KeyConsumes, Reason: "tengu.io/relations is missing, so that no endpoint has a provider",
@@ -252,6 +243,23 @@ func (p *parser) checkTogether(annotations map[string]string) {
 	if len(d.Relations) > 0 && len(d.Endpoints) == 0 {
 		p.refuse(Problem{Key: KeyRelations, Reason: "this object declares no endpoint that could be related",
 			Cure: "add tengu.io/consumes with what it needs, or tengu.io/provides", Warning: true})
+	}
+}
+
+// checkRelated finds references from endpoints that the object does not declare. Another object of the application may
+// declare them, unless this one says what it consumes.
+func (p *parser) checkRelated(annotations map[string]string) {
+	_, consumes := annotations[KeyConsumes]
+	for _, reference := range p.declaration.Relations {
+		e, declared := p.declaration.Endpoint(reference.Endpoint)
+		alone := len(p.declaration.Endpoints) == 0 && !consumes
+		if reference.Endpoint == "" || declared && e.Role != Peer || alone {
+			continue
+		}
+		p.refuse(Problem{Key: KeyRelations, Entry: reference.String(),
+			Reason:  fmt.Sprintf("this object declares no endpoint %q", reference.Endpoint),
+			Cure:    "name it in tengu.io/consumes, or leave the endpoint out",
+			Warning: !declared && !consumes})
 	}
 }
 

@@ -155,6 +155,7 @@ func TestAllows(t *testing.T) {
 		"Elsewhere":        {why: "SAFETY.md M7: the same for any application of any namespace", manifest: service("", "tengu.io/consumes: db, tengu.io/relations: vault.bank")},
 		"Unrelated":        {why: "I22: a warning now, a condition later", manifest: service("", "tengu.io/consumes: db"), warning: "metadata.annotations[tengu.io/consumes]: tengu.io/relations is missing, so that no endpoint has a provider"},
 		"NoEndpoint":       {why: "a relation needs an endpoint", manifest: deployment("", "tengu.io/relations: db"), warning: "spec.template.metadata.annotations[tengu.io/relations]: this object declares no endpoint that could be related; add tengu.io/consumes"},
+		"RelatedElsewhere": {why: "I22, I27: the workload consumes db", manifest: service("tengu.io/provides: web", "tengu.io/relations: 'db=pg'"), warning: `[tengu.io/relations]: "db=pg": this object declares no endpoint "db"`},
 		"Typo":             {why: "I1: the nearest key is offered", manifest: service("", "tengu.io/provide: db"), warning: "did you mean tengu.io/provides?"},
 		"TypoInTemplate":   {why: "the same", manifest: deployment("", "tengu.io/consume: db"), warning: "spec.template.metadata.annotations[tengu.io/consume]: this key is unknown"},
 		"LabelDoesNothing": {why: "said, not swallowed", manifest: service("tengu.io/consumes: db", ""), warning: "it has no effect as a label"},
