@@ -377,7 +377,7 @@ func literal(text string) string { return strings.ReplaceAll(text, "$", "$$") }
 
 // agentResources returns the agent's resources; nil where the pod as a whole has resources, which it shares.
 func (b *builder) agentResources() *requirements {
-	if b.pod.Spec.Resources != nil {
+	if r := b.pod.Spec.Resources; r != nil && *r != (ContainerLimits{}) {
 		return nil
 	}
 	r := b.options.Agent.Resources
