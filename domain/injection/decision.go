@@ -73,8 +73,8 @@ const mirrorKey = "kubernetes.io/config.mirror"
 // the pod and the settings alone (SAFETY.md I21).
 //
 // A faulty declaration of a pod that a person made refuses it (SAFETY.md I27). For a pod that a controller made it
-// becomes a warning, and the right entries work: refusing would stop a workload that was admitted long ago from ever
-// starting again. If no entry is right, the pod would start bare, and that is refused.
+// becomes a warning, and what is right works: refusing would stop a workload that was admitted long ago from ever
+// starting again. If nothing is right, the pod would start bare, and that is refused.
 func For(settings Settings, namespace string, pod *Shape) Decision {
 	if copied(pod) {
 		if injection := release(pod); injection != nil {
@@ -101,7 +101,7 @@ func For(settings Settings, namespace string, pod *Shape) Decision {
 	variables, left := Variables(consumes, fields, declared.Env)
 	problems = append(append(problems, wrong...), left...)
 	_, made := pod.Metadata.Controller()
-	if refused := application.Refusals(problems); refused != nil && (!made || len(declared.Endpoints) == 0) {
+	if refused := application.Refusals(problems); refused != nil && (!made || bare(pod, declared.Endpoints, &options)) {
 		return Decision{Refused: refused, Declared: declared}
 	}
 	if err := clash(pod); err != nil {
@@ -118,6 +118,15 @@ func For(settings Settings, namespace string, pod *Shape) Decision {
 		problems = slices.DeleteFunc(problems, func(p application.Problem) bool { return p.Warning })
 	}
 	return Decision{Injection: injection, Told: problems, Declared: declared}
+}
+
+// bare reports whether a pod would start with nothing of what it asks for: of endpoints, but for those that it provides; or of
+// tools and news of changes, if it consumes nothing.
+func bare(pod *Shape, endpoints []application.Endpoint, options *Options) bool {
+	if slices.ContainsFunc(endpoints, func(e application.Endpoint) bool { return e.Role != application.Provider }) {
+		return false
+	}
+	return has(pod.Metadata.Annotations, application.KeyConsumes) || !options.Tools && !options.OnChange.said()
 }
 
 // required returns why a pod that must have an agent is refused, if it would get none (TRUST.md A11); nil if it may

@@ -80,6 +80,10 @@ func TestForRefuses(t *testing.T) {
 	}{
 		"OneWrongOfTwo":  {why: "the right one works for the controller's pod", metadata: "tengu.io/consumes: 'sse,D B'", bare: `"D B"`},
 		"AllWrong":       {why: "the pod would start bare", metadata: "tengu.io/consumes: 'D B'", bare: `"D B"`, owned: `"D B"`},
+		"ConsumesWrong":  {why: "it would start without what it needs, whatever it provides", metadata: "tengu.io/provides: web, tengu.io/consumes: 'D B'", bare: `"D B"`, owned: `"D B"`},
+		"HandlersRight":  {why: "a provider's handlers run, whatever is wrong beside them", metadata: "tengu.io/handlers: /h, injector.tengu.io/handler-image: i, injector.tengu.io/log-level: debug", bare: `"debug"`},
+		"HandlersWrong":  {why: "nothing is left", metadata: "tengu.io/handlers: /h", bare: "in which image", owned: "in which image"},
+		"ToolsRight":     {why: "the tools are there", metadata: "injector.tengu.io/tools: 'true', tengu.io/retain: soon", bare: `"soon"`},
 		"Empty":          {why: "an empty list is a typing error", metadata: "tengu.io/consumes: ''", bare: "empty", owned: "empty"},
 		"LoaderAsked":    {why: "P8", metadata: "tengu.io/consumes: ld, tengu.io/env: ld=preload", bare: "LD_PRELOAD"},
 		"SameName":       {why: "P9", metadata: "tengu.io/consumes: db, tengu.io/env: 'db=a-b,a.b'", bare: "DB_A_B"},
