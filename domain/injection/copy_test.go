@@ -68,7 +68,7 @@ func TestCopies(t *testing.T) {
 			template: map[string]string{"tengu.io/consumes": "db", "tengu.io/gate": "none", "injector.tengu.io/copied": "tengu.io/consumes@web,tengu.io/gate@web"},
 			want:     map[string]string{"tengu.io/consumes": "sse", "injector.tengu.io/copied": "tengu.io/consumes"},
 		},
-		"ForgedMark":      {why: "only consumer keys are ever taken away", template: map[string]string{"x": "y", "injector.tengu.io/copied": "x"}, want: map[string]string{"x": "y", "injector.tengu.io/copied": "x"}},
+		"ForgedMark": {why: "only consumer keys are ever taken away", template: map[string]string{"x": "y", "injector.tengu.io/copied": "x"}, want: map[string]string{"x": "y", "injector.tengu.io/copied": "x"}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -236,17 +236,18 @@ func taken(field, name, cure string) error {
 // Preview returns warnings for the author of a pod template before a controller makes pods of it, whose warnings have
 // no reader (INJECTION.md I1). It never refuses: syntax is judged where it is written.
 func Preview(settings Settings, namespace string, pod *Shape) []application.Problem {
-	if !speaks(pod.Metadata.Annotations) {
+	skip := skipped(settings, namespace, pod)
+	switch {
+	case skip.Reason != "" && required(pod, skip) != nil:
+		return []application.Problem{{Key: application.KeyInject, Entry: application.InjectRequired, Warning: true,
+			Reason: "the pods will be refused: " + skip.Message}}
+	case !speaks(pod.Metadata.Annotations):
 		return nil
-	}
-	if pod.Metadata.Annotations[application.KeyInject] == "false" {
+	case pod.Metadata.Annotations[application.KeyInject] == "false":
 		return []application.Problem{notInjected("the pods opt out by " + application.KeyInject + ": false, although they declare what they consume")}
-	}
-	switch skip := skipped(settings, namespace, pod); skip.Reason {
-	case "":
-	case AlreadyInjected:
+	case skip.Reason == AlreadyInjected:
 		return nil
-	default:
+	case skip.Reason != "":
 		return []application.Problem{notInjected(skip.Message)}
 	}
 	if err := clash(pod); err != nil {

@@ -154,14 +154,16 @@ func TestPreview(t *testing.T) {
 		pod  string
 		want string
 	}{
-		"Nothing":  {why: "nothing declared, nothing to say", pod: "metadata: {}"},
-		"Fine":     {why: "nothing wrong, nothing to say", pod: declares + "spec: {containers: [{name: a}]}"},
-		"Windows":  {why: "would be skipped", pod: declares + "spec: {os: {name: windows}}", want: "Windows"},
-		"OptedOut": {why: "says two things", pod: "metadata: {annotations: {tengu.io/consumes: sse, injector.tengu.io/inject: 'false'}}", want: "opt out"},
-		"Kept":     {why: "I14", pod: declares + "spec: {containers: [{name: a, env: [{name: SSE, value: x}]}]}", want: "SSE"},
-		"Clash":    {why: "pods would be refused", pod: declares + "spec: {containers: [{name: relation-agent}]}", want: "will be refused"},
-		"NoSuch":   {why: "a choice of nothing", pod: "metadata: {annotations: {tengu.io/consumes: sse, injector.tengu.io/containers: b}}\nspec: {containers: [{name: a}]}", want: "no such container"},
-		"Injected": {why: "done offline", pod: declares + "spec: {initContainers: [{name: relation-agent}]}"},
+		"Nothing":   {why: "nothing declared, nothing to say", pod: "metadata: {}"},
+		"Fine":      {why: "nothing wrong, nothing to say", pod: declares + "spec: {containers: [{name: a}]}"},
+		"Windows":   {why: "would be skipped", pod: declares + "spec: {os: {name: windows}}", want: "Windows"},
+		"OptedOut":  {why: "says two things", pod: "metadata: {annotations: {tengu.io/consumes: sse, injector.tengu.io/inject: 'false'}}", want: "opt out"},
+		"Kept":      {why: "I14", pod: declares + "spec: {containers: [{name: a, env: [{name: SSE, value: x}]}]}", want: "SSE"},
+		"Clash":     {why: "pods would be refused", pod: declares + "spec: {containers: [{name: relation-agent}]}", want: "will be refused"},
+		"NoSuch":    {why: "a choice of nothing", pod: "metadata: {annotations: {tengu.io/consumes: sse, injector.tengu.io/containers: b}}\nspec: {containers: [{name: a}]}", want: "no such container"},
+		"Required":  {why: "TRUST.md A11: they declare nothing, and must not start", pod: "metadata: {annotations: {injector.tengu.io/inject: required}}", want: "the pods will be refused: the pod has no annotation tengu.io/consumes"},
+		"NoWindows": {why: "TRUST.md A11: they cannot have an agent, and must not start", pod: "metadata: {annotations: {tengu.io/consumes: sse, injector.tengu.io/inject: required}}\nspec: {os: {name: windows}}", want: "the pods will be refused: it is for Windows nodes"},
+		"Injected":  {why: "done offline", pod: declares + "spec: {initContainers: [{name: relation-agent}]}"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
