@@ -168,8 +168,9 @@ func skipped(settings Settings, namespace string, pod *Shape) Skip {
 // peers, gets the tools, or hears of changes. What merely provides needs no agent (RELATIONS.md,
 // Declarations).
 func speaks(annotations map[string]string) bool {
+	tools, asks := annotations[application.KeyTools]
 	return has(annotations, application.KeyConsumes) || has(annotations, application.KeyPeers) ||
-		annotations[application.KeyTools] == "true" || has(annotations, application.KeyHandlers) ||
+		asks && tools != "false" || has(annotations, application.KeyHandlers) ||
 		application.OfPod(application.KeyOnChange, annotations[application.KeyOnChange])
 }
 

@@ -198,6 +198,8 @@ func TestTells(t *testing.T) {
 		"OptedOut": {why: "a wish is no news", body: pods(t, map[string]any{"tengu.io/consumes": "sse", "injector.tengu.io/inject": "false"}, nil), allowed: true, audit: "OptedOut"},
 		"Nothing":  {why: "no news", body: pods(t, nil, nil), allowed: true, audit: "Undeclared"},
 		"Old":      {why: "D13", body: pods(t, declared, nil), old: "the cluster is Kubernetes 1.34", allowed: true, audit: "OldCluster", warning: "1.34"},
+		"Tools":    {why: "I1: a wish that is not understood must not be ignored", body: pods(t, map[string]any{"injector.tengu.io/tools": "True"}, nil), audit: "Refused", refused: `injector.tengu.io/tools: "True": it is neither true nor false; write true for the tools`},
+		"NoTools":  {why: "a wish is no news", body: pods(t, map[string]any{"injector.tengu.io/tools": "false"}, nil), allowed: true, audit: "Undeclared"},
 		"Refused":  {why: "I27: with key, entry, reason and cure", body: pods(t, map[string]any{"tengu.io/consumes": "D B"}, nil), audit: "Refused", refused: `tengu.io/consumes: "D B": a name consists of lower-case letters, digits, '-' and '_', begins with a letter and does not end with '-' or '_'; write d-b`},
 	}
 	for name, tc := range tests {
