@@ -308,8 +308,7 @@ func names(endpoints []Endpoint) []string {
 func (p *parser) unknownKeys(keys map[string]string) {
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
 		prefix, _, found := strings.Cut(key, "/")
-		if !found || !ours(prefix) || slices.Contains(knownKeys(), key) || strings.HasPrefix(key, PrefixData) ||
-			strings.HasPrefix(key, PrefixSecret) {
+		if !found || !ours(prefix) || known(key) {
 			continue
 		}
 		p.refuse(Problem{Key: key, Reason: "this key is unknown and has no effect", Cure: suggestKey(key), Warning: true})
@@ -320,14 +319,25 @@ func (p *parser) unknownKeys(keys map[string]string) {
 // has no room for what they hold.
 func (p *parser) uselessLabels(labels map[string]string) {
 	for _, key := range sortedKeys(labels) {
-		switch key {
-		case KeyProvides, KeyRelationships, KeyInjected, KeyInject:
-		default:
-			if slices.Contains(knownKeys(), key) {
-				p.refuse(Problem{Key: key, Reason: "it has no effect as a label", Cure: "write it as an annotation", Warning: true})
+		entry, cure := "", "write it as an annotation"
+		switch value := labels[key]; {
+		case key == KeyProvides, key == KeyRelationships, key == KeyInjected, !known(key):
+			continue
+		case key == KeyInject && (value == "false" || value == "true"):
+			continue
+		case key == KeyInject:
+			entry = value
+			if strings.EqualFold(value, "false") {
+				cure = "write false"
 			}
 		}
+		p.refuse(Problem{Key: key, Entry: entry, Reason: "it has no effect as a label", Cure: cure, Warning: true})
 	}
+}
+
+// known reports whether a key is one that people or Orcon write.
+func known(key string) bool {
+	return slices.Contains(knownKeys(), key) || strings.HasPrefix(key, PrefixData) || strings.HasPrefix(key, PrefixSecret)
 }
 
 // Declares reports whether a key belongs to a declaration. The injector's own
