@@ -43,7 +43,7 @@ func (l namespacePolicy) findings(now, before []place, operation string) []findi
 	var found []finding
 	for i, p := range now {
 		fresh := l.judge(p)
-		if operation == review.Update {
+		if operation == review.Update && i < len(before) {
 			known := l.judge(before[i])
 			fresh = slices.DeleteFunc(fresh, func(f finding) bool { return slices.Contains(known, f) })
 		}
@@ -59,6 +59,9 @@ func consumed(d application.Declaration) []application.Endpoint {
 
 // judge returns what is wrong with what is written in a place.
 func (l namespacePolicy) judge(p place) []finding {
+	if p.unread {
+		return p.unreadKeys()
+	}
 	declared, problems := application.Parse(p.labels, union(p.beside, p.annotations))
 	consumes := consumed(declared)
 	_, left := injection.Variables(consumes, injection.Fields(l.interfaces.Fields).Of(consumes), declared.Env)
@@ -100,6 +103,18 @@ func (p place) portless(declared application.Declaration) []finding {
 			Key: e.Role.Key(), Entry: e.Name, Reason: "the Service has no port, so that consumers receive its host without port and url",
 			Cure: "add spec.ports, or a port to its data", Warning: true,
 		}})
+	}
+	return found
+}
+
+// unreadKeys warns of keys where none counts (INJECTION.md I1).
+func (p place) unreadKeys() []finding {
+	var found []finding
+	for _, key := range slices.Sorted(maps.Keys(p.annotations)) {
+		if application.Declares(key) || key == application.KeyInject || application.OfPod(key, p.annotations[key]) {
+			found = append(found, finding{path: p.field(key), about: p.value(key), Problem: application.Problem{Key: key, Warning: true,
+				Reason: "it has no effect here", Cure: "write it in the pod template"}})
+		}
 	}
 	return found
 }

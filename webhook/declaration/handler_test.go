@@ -165,6 +165,7 @@ func TestAllows(t *testing.T) {
 		"Restart":          {why: "may stand there", manifest: deployment("tengu.io/on-change: restart", "")},
 		"PostInTemplate":   {why: "where it belongs", manifest: deployment("", "tengu.io/on-change: 'http::80/x'")},
 		"StaleCronJob":     {why: "its pods do not show its name (TRUST.md A1)", manifest: "kind: CronJob\nmetadata: {name: web}\nspec: {jobTemplate: {spec: {template: {metadata: {annotations: {tengu.io/consumes: db, tengu.io/relations: x, tengu.io/gate: stale}}}}}}", warning: "spec.jobTemplate.spec.template.metadata.annotations[tengu.io/gate]: \"stale\": pods of a CronJob find no copy of their data"},
+		"JobsOfCronJob":    {why: "nobody reads them, and the pods would start without their data", manifest: "kind: CronJob\nmetadata: {name: web}\nspec: {jobTemplate: {metadata: {annotations: {tengu.io/consumes: db, tengu.io/relations: x}}, spec: {template: {spec: {containers: [{name: a}]}}}}}", warning: "spec.jobTemplate.metadata.annotations[tengu.io/consumes]: it has no effect here; write it in the pod template"},
 		"HttpProxy":        {why: "P8: left out, not refused: files are there", manifest: service("", "tengu.io/consumes: 'web:http_proxy', tengu.io/relations: x"), warning: `"HTTP_PROXY"`},
 		"Deleted":          {why: "I30: never an object being deleted", manifest: "kind: Service\nmetadata: {name: web, deletionTimestamp: '2026-01-01T00:00:00Z', annotations: {tengu.io/consumes: 'D B'}}"},
 		"Made":             {why: "its maker was judged", manifest: "kind: ReplicaSet\nmetadata: {name: web, ownerReferences: [{kind: Deployment, name: web, controller: true}], annotations: {tengu.io/consumes: 'D B'}}"},
@@ -197,6 +198,7 @@ func TestJudgesChangesAlone(t *testing.T) {
 		"Rewritten":     {why: "the value changed, the fault stays", now: service("", "tengu.io/provides: 'A,b'"), older: wrong},
 		"Mended":        {why: "right now", now: service("", "tengu.io/provides: 'a'"), older: wrong, allowed: true},
 		"New":           {why: "this request wrote it", now: wrong, older: service("", "")},
+		"JobsLater":     {why: "the place is new", now: "kind: CronJob\nmetadata: {name: w}\nspec: {jobTemplate: {metadata: {annotations: {tengu.io/consumes: db}}, spec: {template: {metadata: {}}}}}", older: "kind: CronJob\nmetadata: {name: w}\nspec: {jobTemplate: {spec: {template: {metadata: {}}}}}", allowed: true},
 		"ByAnother":     {why: "this request took the endpoint away", now: deployment("tengu.io/relations: x, tengu.io/consumes: db, tengu.io/env: sse=a", ""), older: deployment("tengu.io/relations: x, tengu.io/consumes: 'db,sse', tengu.io/env: sse=a", "")},
 	}
 	for name, tc := range tests {

@@ -17,7 +17,8 @@ type object struct {
 		Ports       []struct{} `json:"ports"`
 		Template    *template  `json:"template"`
 		JobTemplate struct {
-			Spec struct {
+			Metadata injection.Metadata `json:"metadata"`
+			Spec     struct {
 				Template *template `json:"template"`
 			} `json:"spec"`
 		} `json:"jobTemplate"`
@@ -81,8 +82,8 @@ type place struct {
 	copied []string
 	// pod is that of the template, where the injector's own keys are read; else nil.
 	pod *injection.Spec
-	// elsewhere is set where the injector's own keys do nothing.
-	elsewhere bool
+	// elsewhere is set where the injector's own keys do nothing, and unread where no key does anything.
+	elsewhere, unread bool
 	// noPort is set for a Service without ports.
 	noPort bool
 }
@@ -98,7 +99,8 @@ func (o *object) service() []place {
 		noPort: len(o.Spec.Ports) == 0}}
 }
 
-// places returns the two places of a workload, whose template has these annotations.
+// places returns the places of a workload, whose template has these annotations: its own and the template's, and those of the
+// Jobs of a CronJob, which nobody reads.
 func (o *object) places(path string, template map[string]string, services []injection.Service) []place {
 	w := o.workload(path)
 	pods := w.Template.Metadata
@@ -109,12 +111,16 @@ func (o *object) places(path string, template map[string]string, services []inje
 			related[application.KeyRelations] = value
 		}
 	}
-	return []place{
+	all := []place{
 		{path: "metadata", labels: o.Metadata.Labels, annotations: o.Metadata.Annotations,
 			beside: union(related, pods.Annotations), elsewhere: true},
 		{path: pointerToField(path) + ".metadata", labels: pods.Labels, annotations: pods.Annotations,
 			beside: union(related, o.Metadata.Annotations), copied: copied(pods.Annotations), pod: &w.Template.Spec},
 	}
+	if jobs := o.Spec.JobTemplate.Metadata; len(jobs.Annotations) > 0 {
+		all = append(all, place{path: "spec.jobTemplate.metadata", annotations: jobs.Annotations, unread: true})
+	}
+	return all
 }
 
 func union(a, b map[string]string) map[string]string {
