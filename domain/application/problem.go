@@ -3,6 +3,7 @@ package application
 import (
 	"errors"
 	"fmt"
+	"unicode/utf8"
 )
 
 // Problem is one thing wrong with a declaration, with all that its author needs to mend
@@ -20,17 +21,44 @@ type Problem struct { //nolint:errname // an error is one use of it
 	Warning bool
 }
 
+// How much a message shows, in bytes: of the entry of a warning, which has 255 in all, of which reason and cure must be left
+// (INJECTION.md I1), of another entry, and of a reason or cure. What is judged at an admission may have megabytes (TRUST.md,
+// Bounds).
+const (
+	maxWarned = 64
+	maxTold   = 256
+	maxText   = 1024
+)
+
+// Shown returns a text, or so much of its beginning that it has room in a warning.
+func Shown(text string) string { return cut(text, maxWarned) }
+
+// cut returns at most that many bytes of a text, with an ellipsis for the rest.
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most] + "…"
+}
+
 // Error returns the problem as one sentence, for example
 //
 //	tengu.io/consumes: "D B": an endpoint name … ; write "d-b"
 func (p Problem) Error() string {
 	text := p.Key + ": "
-	if p.Entry != "" {
-		text += fmt.Sprintf("%q: ", p.Entry)
+	most := maxTold
+	if p.Warning {
+		most = maxWarned
 	}
-	text += p.Reason
+	if p.Entry != "" {
+		text += fmt.Sprintf("%q: ", cut(p.Entry, most))
+	}
+	text += cut(p.Reason, maxText)
 	if p.Cure != "" {
-		text += "; " + p.Cure
+		text += "; " + cut(p.Cure, maxText)
 	}
 	return text
 }

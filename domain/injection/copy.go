@@ -167,7 +167,7 @@ func (c *copier) write(path string) (map[string]string, []jsonpatch.Operation, [
 		case wants && c.authored(key):
 			if after[key] != want.value {
 				c.problems = append(c.problems, application.Problem{Key: key, Entry: want.value, Warning: true,
-					Reason: fmt.Sprintf("the pod template says %q, which counts", after[key]),
+					Reason: fmt.Sprintf("the pod template says %q, which counts", application.Shown(after[key])),
 					Cure:   "say it in one place"})
 			}
 		case wants:

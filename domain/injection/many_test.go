@@ -40,3 +40,22 @@ func TestListsOfAnyLength(t *testing.T) {
 		})
 	}
 }
+
+// The same of words (TRUST.md, Bounds).
+func TestWordsOfAnyLength(t *testing.T) {
+	word, host := strings.Repeat("é!", 1<<19), strings.Repeat("h", 1<<20)
+	for name, annotation := range map[string][2]string{
+		"Mode": {application.KeyMode, word}, "Image": {application.KeyImage, word}, "Gate": {application.KeyGate, word},
+		"Retain": {application.KeyRetain, word}, "OnChange": {application.KeyOnChange, word}, "Handlers": {application.KeyHandlers, word},
+		"Application": {application.KeyApplication, word}, "Secret": {application.PrefixSecret + "db", word},
+		"Host": {application.KeyOnChange, "http://" + host + ":80/x"}, "Provides": {application.KeyProvides, host[:100<<10] + "?"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := shape(t, `{metadata: {annotations: {tengu.io/consumes: db, tengu.io/relations: x}}, spec: {containers: [{name: a}]}}`)
+			pod.Metadata.Annotations[annotation[0]] = annotation[1]
+			d := injection.For(plain(), "shop", pod)
+			require.ErrorContains(t, d.Refused, annotation[0]+": ")
+			assert.Less(t, len(d.Refused.Error()), 5000, "it has no room for the word")
+		})
+	}
+}

@@ -2,6 +2,7 @@ package declaration_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -337,6 +338,25 @@ func TestWarnsOfPods(t *testing.T) {
 			assert.Contains(t, answer.Warnings[0], tc.warning)
 		})
 	}
+}
+
+// A warning has its reason and its cure, however much the author wrote (INJECTION.md I1).
+func TestWarningsAreWhole(t *testing.T) {
+	var own, template, env []string
+	for i := range 30 {
+		own, template = append(own, fmt.Sprintf("database-%d", i)), append(template, fmt.Sprintf("db-%d", i))
+		env = append(env, fmt.Sprintf("{name: DB_%d_HOST}", i))
+	}
+	answer := ask(t, handler(), deployment("tengu.io/relations: x, tengu.io/consumes: '"+strings.Join(own, ",")+"'",
+		"tengu.io/consumes: '"+strings.Join(template, ",")+"'"), "")
+	require.Len(t, answer.Warnings, 1)
+	assert.Contains(t, answer.Warnings[0], `which counts; say it in one place`)
+
+	answer = ask(t, handler(), "kind: Deployment\nmetadata: {name: w, annotations: {tengu.io/relations: x, tengu.io/consumes: '"+strings.Join(template, ",")+
+		"'}}\nspec: {template: {metadata: {}, spec: {containers: [{name: a, env: ["+strings.Join(env, ", ")+"]}]}}}\n", "")
+	require.Len(t, answer.Warnings, 1)
+	assert.Contains(t, answer.Warnings[0], `"DB_0_HOST, `)
+	assert.Contains(t, answer.Warnings[0], "the container has it already, so it is not set; remove it to get the relation's value")
 }
 
 func TestIndexForgets(t *testing.T) {
