@@ -1,7 +1,6 @@
 package application
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -15,11 +14,19 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/spelling"
 )
 
+// maxData is how much all annotations of an object have together, in bytes. The API server judges that after an admission, and
+// what YAML makes of a text takes hundreds of times its memory (TRUST.md, Bounds).
+const maxData = 256 << 10
+
 // ParseData reads the YAML map of a data.tengu.io/<endpoint> annotation into a
 // databag. Scalars become the text they were written as; a null or empty value
 // deletes a derived key (RELATIONS.md P3). On a problem the bag is nil: a bag is
 // refused whole (P6).
 func ParseData(key, text string) (map[string]string, []Problem) {
+	if len(text) > maxData {
+		return nil, []Problem{{Key: key, Reason: fmt.Sprintf("an annotation has at most %d bytes, this one has %d", maxData, len(text)),
+			Cure: "shorten it"}}
+	}
 	var document, another yaml.Node
 	decoder := yaml.NewDecoder(strings.NewReader(text))
 	if err := decoder.Decode(&document); err != nil && !errors.Is(err, io.EOF) {
@@ -37,7 +44,7 @@ func ParseData(key, text string) (map[string]string, []Problem) {
 	}
 	bag := make(map[string]string, len(root.Content)/2)
 	var problems []Problem
-	for i := 0; i+1 < len(root.Content); i += 2 {
+	for i := 0; i+1 < len(root.Content) && len(problems) < MaxEntries; i += 2 {
 		if p := readPair(bag, root.Content[i], root.Content[i+1]); p != nil {
 			p.Key = key
 			problems = append(problems, *p)
@@ -91,10 +98,13 @@ func FileName(key string) bool {
 // ParseEnv reads tengu.io/env: endpoint=KEY,KEY with a ';' or a new line
 // between endpoints. The keys are of the endpoint's databag, in order.
 func ParseEnv(text string) (map[string][]string, []Problem) {
+	if tooLong := checkLength(KeyEnv, text); tooLong != nil {
+		return nil, []Problem{*tooLong}
+	}
 	asked := map[string][]string{}
 	entries := strings.FieldsFunc(text, func(r rune) bool { return r == ';' || r == '\n' })
-	if tooLong := cmp.Or(checkLength(KeyEnv, text), CheckEntries(KeyEnv, len(entries))); tooLong != nil {
-		return nil, []Problem{*tooLong}
+	if tooMany := CheckEntries(KeyEnv, len(entries)); tooMany != nil {
+		return nil, []Problem{*tooMany}
 	}
 	var problems []Problem
 	for _, entry := range entries {

@@ -96,8 +96,10 @@ const MaxEntries = 128
 const MaxList = 120 << 10
 
 func splitEntries(key, text string) ([]string, *Problem) {
-	entries := strings.Split(text, ",")
-	return entries, cmp.Or(checkLength(key, text), CheckEntries(key, len(entries)))
+	if tooMany := cmp.Or(checkLength(key, text), CheckEntries(key, strings.Count(text, ",")+1)); tooMany != nil {
+		return nil, tooMany
+	}
+	return strings.Split(text, ","), nil
 }
 
 // checkLength returns why a list with that text is too long, or nil.

@@ -2,6 +2,7 @@ package application_test
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -40,6 +41,7 @@ func TestDeclarationsOfAnyLength(t *testing.T) {
 		"UnknownKeys":   {why: "each is a warning with what it may mean", annotations: keys("tengu.io/consume%d")},
 		"UnknownLabels": {why: "the same", labels: keys("tengu.io/consume%d")},
 		"Data":          {why: "data of endpoints that nobody declares", annotations: keys("data.tengu.io/c%d")},
+		"Pairs":         {why: "each pair is wrong", annotations: map[string]string{application.PrefixData + "db": strings.Repeat("a: []\n", 40_000)}},
 		"Secrets":       {why: "Secrets of such", annotations: keys("secret.tengu.io/c%d")},
 	}
 	for name, test := range tests {
@@ -47,6 +49,27 @@ func TestDeclarationsOfAnyLength(t *testing.T) {
 			_, problems := application.Parse(test.labels, test.annotations)
 			assert.NotEmpty(t, problems, test.why)
 			assert.LessOrEqual(t, len(problems), application.MaxEntries, test.why)
+		})
+	}
+}
+
+// What an admission takes of memory is bounded by what an object may have, not by what is sent: the webhook has 192 MiB for all
+// namespaces (TRUST.md, Bounds).
+func TestDeclarationsOfAnySize(t *testing.T) {
+	const sent = 3 << 20
+	list := strings.Repeat("a,", sent/2)
+	for key, text := range map[string]string{
+		application.KeyConsumes: list, application.KeyProvides: list, application.KeyPeers: list, application.KeyRelations: list,
+		application.KeyEnv: strings.Repeat("a;", sent/2), application.PrefixData + "db": "{" + list + "}",
+		application.PrefixData + "lines": strings.Repeat("a:\n", sent/3),
+	} {
+		t.Run(key, func(t *testing.T) {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			_, problems := application.Parse(nil, map[string]string{key: text})
+			runtime.ReadMemStats(&after)
+			assert.NotEmpty(t, problems)
+			assert.Less(t, (after.TotalAlloc-before.TotalAlloc)>>20, uint64(8), "MiB")
 		})
 	}
 }

@@ -159,7 +159,7 @@ func TestParseData(t *testing.T) {
 		"Twice":       {why: "which one?", text: "a: b\na: c", wrong: "a", reason: "twice"},
 		"LongKey":     {why: "P6", text: strings.Repeat("k", 254) + ": a", wrong: strings.Repeat("k", 40) + "…", reason: "253"},
 		"LongValue":   {why: "P6", text: "a: " + strings.Repeat("v", 64<<10+1), wrong: "a", reason: "65536"},
-		"LargeBag":    {why: "P6", text: large(), reason: "524288"},
+		"LargeBag":    {why: "P6: no annotation is as large as a bag may be", text: large(), reason: "an annotation has at most 262144 bytes"},
 		"Documents":   {why: "what is in the second would be lost", text: "a: b\n---\nc: d", reason: "not one YAML document"},
 		"BinaryValue": {why: "a value is UTF-8", text: "a: !!binary /w==", want: map[string]string{"a": "/w=="}},
 	}
