@@ -211,17 +211,17 @@ func difference(path string, before, after map[string]string) []jsonpatch.Operat
 // parseMarks reads the list of copied keys: key, or key@service.
 func parseMarks(text string) map[string]string {
 	marks := map[string]string{}
-	if strings.TrimSpace(text) == "" {
-		return marks
-	}
-	for _, entry := range split(text) {
-		key, origin, _ := strings.Cut(entry, "@")
+	for entry := range strings.SplitSeq(text, ",") {
+		key, origin, _ := strings.Cut(strings.TrimSpace(entry), "@")
 		if slices.Contains(consumerKeys(), key) {
 			marks[key] = origin
 		}
 	}
 	return marks
 }
+
+// CopiedKeys returns the keys of a pod template that are copies, each with the name of the Service that it is of, or "".
+func CopiedKeys(template map[string]string) map[string]string { return parseMarks(template[application.KeyCopied]) }
 
 func formatMarks(marks map[string]string) string {
 	var entries []string

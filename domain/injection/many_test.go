@@ -2,6 +2,7 @@ package injection_test
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -58,4 +59,16 @@ func TestWordsOfAnyLength(t *testing.T) {
 			assert.Less(t, len(d.Refused.Error()), 5000, "it has no room for the word")
 		})
 	}
+}
+
+// The marks of copies take no memory (TRUST.md, Bounds).
+func TestMarksOfAnySize(t *testing.T) {
+	w := injection.Workload{Path: "/spec/template"}
+	w.Template.Metadata.Annotations = map[string]string{application.KeyCopied: strings.Repeat("a,", 3<<19) + application.KeyConsumes, application.KeyConsumes: "db"}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	annotations, _, _ := injection.Copies(w, nil)
+	runtime.ReadMemStats(&after)
+	assert.Empty(t, annotations, "a copy whose origin is gone")
+	assert.Less(t, (after.TotalAlloc-before.TotalAlloc)>>20, uint64(8), "MiB")
 }

@@ -128,6 +128,7 @@ func TestRefuses(t *testing.T) {
 		"TemplateResources":    {deployment("", "injector.tengu.io/memory-limit: 10Mi"), `[injector.tengu.io/memory-limit]: "10Mi"`},
 		"TemplateLabel":        {"kind: Deployment\nmetadata: {name: web}\nspec: {template: {metadata: {labels: {tengu.io/provides: X_}}}}", `spec.template.metadata.labels[tengu.io/provides]: "X_"`},
 		"CronJob":              {"kind: CronJob\nmetadata: {name: web}\nspec: {jobTemplate: {spec: {template: {metadata: {annotations: {tengu.io/consumes: X}}}}}}", `spec.jobTemplate.spec.template.metadata.annotations[tengu.io/consumes]: "X"`},
+		"ForgedMark":           {deployment("", "tengu.io/retain: soon, injector.tengu.io/copied: tengu.io/retain"), `spec.template.metadata.annotations[tengu.io/retain]: "soon"`},
 		"EnvBesideTheTemplate": {deployment("tengu.io/env: ld=preload", related+"tengu.io/consumes: ld"), `metadata.annotations[tengu.io/env]: "LD_PRELOAD"`},
 	}
 	require.GreaterOrEqual(t, len(tests), 20)

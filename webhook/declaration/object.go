@@ -2,7 +2,6 @@ package declaration
 
 import (
 	"maps"
-	"slices"
 	"strings"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
@@ -78,8 +77,8 @@ type place struct {
 	labels, annotations map[string]string
 	// beside holds the keys that count here although they are written elsewhere.
 	beside map[string]string
-	// copied are keys whose origin is judged where it was written.
-	copied []string
+	// copied has the keys whose origin is judged where it was written.
+	copied map[string]string
 	// pod is that of the template, where the injector's own keys are read; else nil.
 	pod *injection.Spec
 	// elsewhere is set where the injector's own keys do nothing, and unread where no key does anything.
@@ -115,7 +114,7 @@ func (o *object) places(path string, template map[string]string, services []inje
 		{path: "metadata", labels: o.Metadata.Labels, annotations: o.Metadata.Annotations,
 			beside: union(related, pods.Annotations), elsewhere: true},
 		{path: pointerToField(path) + ".metadata", labels: pods.Labels, annotations: pods.Annotations,
-			beside: union(related, o.Metadata.Annotations), copied: copied(pods.Annotations), pod: &w.Template.Spec},
+			beside: union(related, o.Metadata.Annotations), copied: injection.CopiedKeys(pods.Annotations), pod: &w.Template.Spec},
 	}
 	if jobs := o.Spec.JobTemplate.Metadata; len(jobs.Annotations) > 0 {
 		all = append(all, place{path: "spec.jobTemplate.metadata", annotations: jobs.Annotations, unread: true})
@@ -128,15 +127,6 @@ func union(a, b map[string]string) map[string]string {
 	maps.Copy(all, a)
 	maps.Copy(all, b)
 	return all
-}
-
-func copied(annotations map[string]string) []string {
-	var keys []string
-	for entry := range strings.SplitSeq(annotations[application.KeyCopied], ",") {
-		key, _, _ := strings.Cut(entry, "@")
-		keys = append(keys, key)
-	}
-	return keys
 }
 
 // field names a key of the place as people write it.
@@ -166,5 +156,6 @@ func (p place) value(key string) string { return p.labels[key] + "\x00" + p.anno
 func (p place) wrote(key string) bool {
 	_, annotated := p.annotations[key]
 	_, labelled := p.labels[key]
-	return (annotated || labelled) && !slices.Contains(p.copied, key)
+	_, copied := p.copied[key]
+	return (annotated || labelled) && !copied
 }
