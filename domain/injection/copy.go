@@ -221,7 +221,9 @@ func parseMarks(text string) map[string]string {
 }
 
 // CopiedKeys returns the keys of a pod template that are copies, each with the name of the Service that it is of, or "".
-func CopiedKeys(template map[string]string) map[string]string { return parseMarks(template[application.KeyCopied]) }
+func CopiedKeys(template map[string]string) map[string]string {
+	return parseMarks(template[application.KeyCopied])
+}
 
 func formatMarks(marks map[string]string) string {
 	var entries []string

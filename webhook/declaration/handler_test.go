@@ -299,6 +299,14 @@ func TestJudgesWithCopies(t *testing.T) {
 	}
 }
 
+// The relations of a Service are those of the pods that it selects: others lack theirs (SAFETY.md I22).
+func TestRelationsOfAnotherService(t *testing.T) {
+	api := injection.Service{Name: "api", Selector: map[string]string{"app": "api"}, Annotations: map[string]string{"tengu.io/consumes": "sse", "tengu.io/relations": "x"}}
+	answer := ask(t, handler(api), deployment("tengu.io/consumes: db", ""), "")
+	require.Len(t, answer.Warnings, 1)
+	assert.Contains(t, answer.Warnings[0], "metadata.annotations[tengu.io/consumes]: tengu.io/relations is missing")
+}
+
 // A template's resources are judged with those of the installation, as its pods' are (INJECTION.md I11, I15, SAFETY.md I27).
 func TestJudgesByTheInstallation(t *testing.T) {
 	h := &declaration.Handler{Services: &declaration.Index{}, Settings: func() injection.Settings {

@@ -106,7 +106,7 @@ func (o *object) places(path string, template map[string]string, services []inje
 	pods.Annotations = template
 	related := map[string]string{}
 	for _, s := range services {
-		if value, there := s.Annotations[application.KeyRelations]; there {
+		if value, there := s.Annotations[application.KeyRelations]; there && application.Selects(s.Selector, pods.Labels) {
 			related[application.KeyRelations] = value
 		}
 	}
