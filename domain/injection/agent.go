@@ -230,14 +230,6 @@ func (b *builder) handlers() container {
 	return c
 }
 
-// occupied reports whether nothing more can be mounted at a path: something is there, or a read-only volume above.
-func occupied(mounts []mount, at string) bool {
-	return slices.ContainsFunc(mounts, func(m mount) bool {
-		there := path.Clean(m.MountPath)
-		return there == at || m.ReadOnly && strings.HasPrefix(at, there+"/")
-	})
-}
-
 // needsCanary reports whether the pod must not start with variables that are silently empty: it takes some, and has a
 // gate.
 func needsCanary(variables []Variable, ungated bool) bool { return len(variables) > 0 && !ungated }

@@ -3,7 +3,6 @@ package injection
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -235,6 +234,11 @@ func (b *builder) giveTools(t *target, list string, c *Container) {
 			"the container mounts something there, so it gets no tools", "mount it elsewhere")
 		return
 	}
+	if slices.ContainsFunc(t.mounts, func(m mount) bool { return nested(m.MountPath, toolsPath) || nested(m.MountPath, socketPath) }) {
+		b.warn("spec."+list+"["+c.Name+"].env", bindingRoot, "the tools have their place there, so the container gets none",
+			"set "+bindingRoot+" to another path")
+		return
+	}
 	b.speakers = append(b.speakers, c.Name)
 	t.mounts = append(t.mounts, toolMounts(c.Name)...)
 }
@@ -264,19 +268,6 @@ func (b *builder) root(list string, c *Container) (path string, own bool) {
 		return b.settings.Config.BindingsRoot, true
 	}
 	return b.settings.Config.BindingsRoot, false
-}
-
-// unmountable returns why the files cannot be mounted at path, or "". A mount
-// inside a read-only volume cannot be made by the container runtime.
-func unmountable(path string, c *Container) string {
-	path = strings.TrimRight(path, "/")
-	for _, m := range c.VolumeMounts {
-		at := strings.TrimRight(m.MountPath, "/")
-		if at == path || strings.HasPrefix(at, path+"/") {
-			return fmt.Sprintf("the container mounts volume %s at %s, so it gets no files", m.Name, m.MountPath)
-		}
-	}
-	return ""
 }
 
 // envPath is the agent's file of variables in its volume.

@@ -255,10 +255,3 @@ func isLogLevel(s string) bool {
 	n, err := strconv.Atoi(s)
 	return err == nil && n >= 0 && n <= 9
 }
-
-// mountable reports whether a volume can be mounted at path without hiding the
-// image.
-func mountable(path string) bool {
-	return strings.HasPrefix(path, "/") && strings.Trim(path, "/") != "" && !strings.ContainsAny(path, ":$\x00") &&
-		!strings.Contains(path+"/", "/../")
-}

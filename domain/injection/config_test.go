@@ -39,6 +39,7 @@ func TestParseConfig(t *testing.T) {
 		"TooSmall":       {why: "I19: the limit covers what the agent may hold", text: "agent: {resources: {limits: {memory: 40Mi}}}", faults: []string{"less than 48Mi"}},
 		"Address":        {why: "tokens travel by TLS only", text: "controller: {address: 'http://x'}", faults: []string{"controller.address"}},
 		"Root":           {why: "would hide the image", text: "bindingsRoot: /", faults: []string{"bindingsRoot"}},
+		"RootByDot":      {why: "the same", text: "bindingsRoot: /./", faults: []string{"bindingsRoot"}},
 		"RelativeRoot":   {why: "relative to what?", text: "bindingsRoot: a", faults: []string{"bindingsRoot"}},
 		"Containers":     {why: "a list", text: "initContainers: {name: a}", faults: []string{"initContainers: it is not a list"}},
 		"NoContainer":    {why: "each item", text: "initContainers: [a]", faults: []string{"initContainers[0]"}},
