@@ -2,6 +2,7 @@ package injection
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -52,4 +53,37 @@ func version(text string) (major, minor int, ok bool) {
 }
 
 // virtual reports whether the pod is for virtual nodes alone.
-func (s *Spec) virtual() bool { return s.NodeSelector[virtualLabel] == virtualValue }
+func (s *Spec) virtual() bool { return s.only(virtualLabel, virtualValue) }
+
+// Affinity is the part of a pod's affinity that injection reads.
+type Affinity struct {
+	NodeAffinity struct {
+		Required struct {
+			// Terms are alternatives.
+			Terms []NodeTerm `json:"nodeSelectorTerms"`
+		} `json:"requiredDuringSchedulingIgnoredDuringExecution"`
+	} `json:"nodeAffinity"`
+}
+
+// NodeTerm is what the labels of a node have to be, all of it.
+type NodeTerm struct {
+	Labels []NodeLabel `json:"matchExpressions"`
+}
+
+// NodeLabel is what one label of a node has to be.
+type NodeLabel struct {
+	Key      string   `json:"key"`
+	Operator string   `json:"operator"`
+	Values   []string `json:"values"`
+}
+
+// only reports whether the pod runs on no nodes but those whose label has the value.
+func (s *Spec) only(label, value string) bool {
+	other := func(v string) bool { return v != value }
+	demands := func(l NodeLabel) bool {
+		return l.Key == label && l.Operator == "In" && len(l.Values) > 0 && !slices.ContainsFunc(l.Values, other)
+	}
+	lets := func(t NodeTerm) bool { return !slices.ContainsFunc(t.Labels, demands) }
+	terms := s.Affinity.NodeAffinity.Required.Terms
+	return s.NodeSelector[label] == value || len(terms) > 0 && !slices.ContainsFunc(terms, lets)
+}

@@ -47,6 +47,7 @@ type Spec struct {
 	Volumes               []Named           `json:"volumes"`
 	ImagePullSecrets      []Named           `json:"imagePullSecrets"`
 	NodeSelector          map[string]string `json:"nodeSelector"`
+	Affinity              Affinity          `json:"affinity"`
 	HostNetwork           bool              `json:"hostNetwork"`
 	DNSPolicy             string            `json:"dnsPolicy"`
 	ShareProcessNamespace bool              `json:"shareProcessNamespace"`
@@ -150,7 +151,7 @@ func fixed(request, limit Quantity) bool {
 // windows reports whether the pod is for Windows nodes.
 func (s *Spec) windows() bool {
 	return s.OS != nil && s.OS.Name == "windows" ||
-		s.NodeSelector["kubernetes.io/os"] == "windows" || s.NodeSelector["beta.kubernetes.io/os"] == "windows" ||
+		s.only("kubernetes.io/os", "windows") || s.only("beta.kubernetes.io/os", "windows") ||
 		s.SecurityContext.WindowsOptions != nil ||
 		slices.ContainsFunc(s.InitContainers, ofWindows) || slices.ContainsFunc(s.Containers, ofWindows)
 }

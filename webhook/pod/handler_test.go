@@ -244,7 +244,7 @@ func TestReadShape(t *testing.T) {
 	require.NoError(t, json.Unmarshal(captured, &review))
 	full := `{"metadata":{"name":"n","generateName":"g","namespace":"s","deletionTimestamp":"d","labels":{"a":"b"},"annotations":null,"ownerReferences":[{"kind":"k","name":"n","controller":true,"x":1}]},
 		"spec":{"initContainers":[{"name":"i","restartPolicy":"Always"}],"containers":[{"name":"c","env":[{"name":"e","value":"v","valueFrom":null}],"volumeMounts":[{"name":"m","mountPath":"/m"}],"resources":{"limits":{"cpu":1,"memory":"1Gi"},"requests":{"cpu":"1000m"}},"securityContext":{"runAsUser":7}}],
-		"volumes":[{"name":"v","emptyDir":{}}],"imagePullSecrets":[{"name":"s"}],"nodeSelector":{"k":"v"},"hostNetwork":true,"shareProcessNamespace":true,"os":{"name":"linux"},"securityContext":{"runAsUser":0,"windowsOptions":{}},"resources":{"limits":{"cpu":"1"}},"future":[{}]}}`
+		"volumes":[{"name":"v","emptyDir":{}}],"imagePullSecrets":[{"name":"s"}],"nodeSelector":{"k":"v"},"affinity":{"podAffinity":{"x":[1]},"nodeAffinity":{"x":1,"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchFields":[],"matchExpressions":[{"key":"k","operator":"In","values":["v","w"]},{"key":"k","operator":"Exists"}]},{}]}}},"hostNetwork":true,"shareProcessNamespace":true,"os":{"name":"linux"},"securityContext":{"runAsUser":0,"windowsOptions":{}},"resources":{"limits":{"cpu":"1"}},"future":[{}]}}`
 	for _, text := range []string{string(review.Request.Object), full, `{}`, `{"metadata":{"labels":{}},"spec":{"containers":[],"os":null}}`} {
 		var want injection.Shape
 		require.NoError(t, json.Unmarshal([]byte(text), &want))

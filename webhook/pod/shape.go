@@ -71,6 +71,8 @@ func readSpec(c *scan.Cursor, s *injection.Spec) {
 			s.ImagePullSecrets = items(c, readNamed)
 		case "nodeSelector":
 			s.NodeSelector = c.Texts()
+		case "affinity":
+			readAffinity(c, &s.Affinity)
 		case "hostNetwork":
 			s.HostNetwork = c.Bool()
 		case "dnsPolicy":
@@ -83,6 +85,33 @@ func readSpec(c *scan.Cursor, s *injection.Spec) {
 			readSecurityContext(c, &s.SecurityContext)
 		case "resources":
 			s.Resources = optional(c, readLimits)
+		default:
+			c.Skip()
+		}
+	}
+}
+
+func readAffinity(c *scan.Cursor, a *injection.Affinity) {
+	within(c, "nodeAffinity", func() {
+		within(c, "requiredDuringSchedulingIgnoredDuringExecution", func() {
+			within(c, "nodeSelectorTerms", func() { a.NodeAffinity.Required.Terms = items(c, readTerm) })
+		})
+	})
+}
+
+func readTerm(c *scan.Cursor, t *injection.NodeTerm) {
+	within(c, "matchExpressions", func() { t.Labels = items(c, readNodeLabel) })
+}
+
+func readNodeLabel(c *scan.Cursor, l *injection.NodeLabel) {
+	for c.Open('{'); c.More('}'); {
+		switch string(c.Key()) {
+		case "key":
+			l.Key = c.Text()
+		case "operator":
+			l.Operator = c.Text()
+		case "values":
+			l.Values = items(c, func(c *scan.Cursor, v *string) { *v = c.Text() })
 		default:
 			c.Skip()
 		}
@@ -197,6 +226,17 @@ func readAmounts(c *scan.Cursor, l *injection.ResourceList) {
 		case "memory":
 			_ = l.Memory.UnmarshalJSON(c.Raw())
 		default:
+			c.Skip()
+		}
+	}
+}
+
+// within reads one member of an object.
+func within(c *scan.Cursor, key string, read func()) {
+	for c.Open('{'); c.More('}'); {
+		if string(c.Key()) == key {
+			read()
+		} else {
 			c.Skip()
 		}
 	}
