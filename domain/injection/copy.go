@@ -61,11 +61,14 @@ func serviceKeys() []string {
 // their origin; a copy from a Service stays when nothing says what the pods
 // consume any more, for an end is never guessed (SAFETY.md L5).
 //
+// A workload that opts out by its label is not sent to the webhook, so that
+// nothing is copied to its template.
+//
 // It returns the template's annotations as they will be, the steps, and what
 // the author should hear.
 func Copies(w Workload, services []Service) (map[string]string, []jsonpatch.Operation, []application.Problem) {
 	_, made := w.Metadata.Controller()
-	if w.Frozen || made {
+	if w.Frozen || made || w.Metadata.Labels[application.KeyInject] == "false" {
 		return w.Template.Metadata.Annotations, nil, nil
 	}
 	c := copier{template: w.Template.Metadata.Annotations, marks: parseMarks(w.Template.Metadata.Annotations[application.KeyCopied])}

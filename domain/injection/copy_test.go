@@ -177,6 +177,22 @@ func TestUncopied(t *testing.T) {
 	}
 }
 
+// What the webhook is not asked about nobody copies: not the controller either, nor orcon inject (INJECTION.md I5, I15, TRUST.md
+// A11).
+func TestNothingIsCopiedForWhoOptsOutByLabel(t *testing.T) {
+	w := injection.Workload{}
+	w.Metadata.Labels = map[string]string{"injector.tengu.io/inject": "false"}
+	w.Metadata.Annotations = map[string]string{"tengu.io/consumes": "db", "tengu.io/relations": "pg"}
+	assert.Empty(t, injection.Uncopied(w, nil), "its pods would be replaced, and injected")
+
+	manifest := toJSON(t, `{kind: Deployment, metadata: {name: web, labels: {injector.tengu.io/inject: "false"}, annotations: {tengu.io/consumes: db,
+  tengu.io/relations: pg}}, spec: {template: {metadata: {}, spec: {containers: [{name: a}]}}}}`)
+	after, d, err := injection.Inject(plain(), manifest, nil)
+	require.NoError(t, err)
+	assert.JSONEq(t, string(manifest), string(after))
+	assert.Nil(t, d.Injection)
+}
+
 // A template that got what it lacked lacks nothing, and lost nothing (TRUST.md A11).
 func TestUncopiedComesOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

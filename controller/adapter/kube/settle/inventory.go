@@ -158,7 +158,7 @@ func (l *lister) workloads() []application.Workload {
 
 // uncopied returns the annotations that the template of a workload lacks.
 func uncopied(o client.Object, template corev1.PodTemplateSpec, declaring []injection.Service) map[string]string {
-	is := injection.Workload{Metadata: injection.Metadata{Annotations: o.GetAnnotations()}}
+	is := injection.Workload{Metadata: injection.Metadata{Labels: o.GetLabels(), Annotations: o.GetAnnotations()}}
 	if metav1.GetControllerOf(o) != nil {
 		is.Metadata.OwnerReferences = []injection.Owner{{Controller: true}}
 	}
