@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
@@ -36,14 +37,12 @@ func Inject(settings Settings, manifest []byte, services []Service) ([]byte, Dec
 	if err := shapeAt(document, path, &shape); err != nil {
 		return nil, Decision{}, err
 	}
-	shape = lent(document, path, shape)
-	d := For(settings, namespaceOf(document), &shape)
-	d.Told = append(told, d.Told...)
+	judged := lent(document, path, shape)
+	d := For(settings, namespaceOf(document), &judged)
 	if d.Skip.Reason == Undeclared { // most likely by a key that is misspelt
-		var problems []application.Problem
-		d.Declared, problems = application.Parse(shape.Metadata.Labels, shape.Metadata.Annotations)
-		d.Told = append(d.Told, problems...)
+		d = undeclared(&judged, d.Skip)
 	}
+	d.Told = append(told, d.Told...)
 	if d.Injection == nil && !copied {
 		return manifest, d, nil
 	}
@@ -59,17 +58,34 @@ func Inject(settings Settings, manifest []byte, services []Service) ([]byte, Dec
 	return out, d, nil
 }
 
-// lent returns a template to be judged with the workload's relations, which are not
-// copied, and with its name, which pods show.
+// undeclared judges an object whose pods get nothing, as its own admission does.
+func undeclared(pod *Shape, skip Skip) Decision {
+	declared, problems := application.Parse(pod.Metadata.Labels, pod.Metadata.Annotations)
+	if refused := application.Refusals(problems); refused != nil {
+		return Decision{Refused: refused, Declared: declared}
+	}
+	return Decision{Skip: skip, Told: problems, Declared: declared}
+}
+
+// lent returns a template to be judged with what its workload declares and is not copied, and with the workload's name, which
+// pods show.
 func lent(document map[string]any, path string, shape Shape) Shape {
 	if name, named := at(document, "/metadata/name").(string); named {
 		shape.Metadata.Name = name
 	}
-	annotations, _ := at(document, "/metadata/annotations").(map[string]any)
-	relations, there := annotations[application.KeyRelations].(string)
-	if path != "" && there && shape.Metadata.Annotations != nil && !has(shape.Metadata.Annotations, application.KeyRelations) {
-		shape.Metadata.Annotations[application.KeyRelations] = relations
+	labels, _ := at(document, "/metadata/labels").(map[string]any)
+	if path == "" || labels[application.KeyInject] == "false" {
+		return shape
 	}
+	all := map[string]string{}
+	own, _ := at(document, "/metadata/annotations").(map[string]any)
+	for key, value := range own {
+		if text, isText := value.(string); isText && application.Declares(key) && !application.OfPod(key, text) {
+			all[key] = text
+		}
+	}
+	maps.Copy(all, shape.Metadata.Annotations)
+	shape.Metadata.Annotations = all
 	return shape
 }
 
