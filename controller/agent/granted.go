@@ -9,8 +9,8 @@ import (
 
 	"github.com/golang/glog"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/retry"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
@@ -83,7 +83,7 @@ func (a *Agent) readGranted(wanted []conversation.Granted) (given map[string]Con
 func contentOf(read secret.Reading, revision int) Content {
 	content := Content{Revision: revision, Files: make(map[string]string, len(read.Content))}
 	for key, value := range read.Content {
-		if application.FileName(key) {
+		if databag.FileName(key) {
 			content.Files[key] = string(value)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 )
@@ -99,7 +98,7 @@ func (v Projection) files(r conversation.Relation) map[string]string {
 	bag := v.View.Bag(r.RemoteBag)
 	files := make(map[string]string, len(bag)+2)
 	for key, value := range bag {
-		if application.FileName(key) && !refers(r, value) {
+		if databag.FileName(key) && !refers(r, value) {
 			files[key] = value
 		}
 	}
@@ -115,5 +114,5 @@ func directory(r conversation.Relation) string { return fmt.Sprintf("%s-%d", r.E
 // file name with room for an id. Nothing that comes over the wire is trusted to
 // be one.
 func isDirectoryName(endpoint string) bool {
-	return application.FileName(endpoint) && len(endpoint) <= databag.MaxKey-len("-9223372036854775807")
+	return databag.FileName(endpoint) && len(endpoint) <= databag.MaxKey-len("-9223372036854775807")
 }

@@ -53,8 +53,7 @@ type Fault struct {
 	Reason string
 	// Message is one sentence that a person can act on.
 	Message string
-	// Pods are the pods of an ignored workload that have an agent, at most
-	// mostIgnoredPods.
+	// Pods are the pods of an ignored workload that have an agent, at most mostIgnoredPods.
 	Pods []string
 	// Created is when an ignored object was created.
 	Created time.Time
@@ -89,11 +88,9 @@ const (
 	ReasonNoPods    = "SelectsNothing"
 )
 
-// Gather finds the applications of a namespace, in order of name. Equal
-// inventories give equal applications, whatever the order of their objects.
-// A name belongs to the earliest object, of several of one second to the first by kind, a
-// Service last (SAFETY.md A1). It returns second the
-// objects that declare something and are ignored, with the reason.
+// Gather finds the applications of a namespace, in order of name. Equal inventories give equal applications, whatever
+// the order of their objects. A name belongs to the earliest object, of several of one second to the first by kind, a
+// Service last (SAFETY.md A1). It returns second the objects that declare something and are ignored, with the reason.
 func Gather(in Inventory) (applications []Application, orphans []Fault) {
 	services := sortObjects(in.Services, func(s Service) Object { return s.Object })
 	g := gathering{namespace: in.Namespace, byName: map[string]*Application{}, owner: map[string]string{}, alone: map[string]Service{},
@@ -118,11 +115,9 @@ type gathering struct {
 	owner map[string]string
 	// alone maps names to the Services without pods that declare something.
 	alone map[string]Service
-	// labelled lists, for each label of a pod template, the applications that
-	// have it, in order.
+	// labelled lists, for each label of a pod template, the applications that have it, in order.
 	labelled map[[2]string][]string
-	// derived holds the application and endpoint of each bag that has its derived
-	// layer.
+	// derived holds the application and endpoint of each bag that has its derived layer.
 	derived map[[2]string]bool
 	orphans []Fault
 	// ignored maps kind/name of an ignored object to its place in orphans.
@@ -212,9 +207,8 @@ func (a *Application) add(w Workload, declared Declaration) {
 	a.Ungated, a.Stale = a.Ungated || declared.Ungated, a.Stale || declared.Stale
 }
 
-// holder returns the object that has a workload's name already; empty if the workload
-// may have it. Workloads share a name only where an annotation asks for it; a Service
-// without pods shares its name with none.
+// holder returns the object that has a workload's name already; empty if the workload may have it. Workloads share a
+// name only where an annotation asks for it; a Service without pods shares its name with none.
 func (g *gathering) holder(name string, w Workload, declared Declaration) string {
 	app, taken := g.byName[name]
 	s, alone := g.alone[name]
@@ -274,8 +268,7 @@ func (a *Application) takeEndpoints(object string, endpoints []Endpoint) {
 	}
 }
 
-// takeSecrets notes which Secrets are granted. An endpoint grants one: a second name is
-// a fault.
+// takeSecrets notes which Secrets are granted. An endpoint grants one: a second name is a fault.
 func (a *Application) takeSecrets(object string, secrets map[string]string) {
 	if a.Secrets == nil && len(secrets) > 0 {
 		a.Secrets = map[string]string{}
@@ -290,8 +283,7 @@ func (a *Application) takeSecrets(object string, secrets map[string]string) {
 	}
 }
 
-// overlay puts a layer on an endpoint's bag; an empty value deletes the key
-// (RELATIONS.md P3).
+// overlay puts a layer on an endpoint's bag; an empty value deletes the key (RELATIONS.md P3).
 func (a *Application) overlay(endpoint string, layer map[string]string) {
 	if a.Bags == nil {
 		a.Bags = map[string]map[string]string{}
@@ -339,9 +331,8 @@ func (g *gathering) services(services []Service) {
 	}
 }
 
-// derive puts what a Service says by itself under the bag of an endpoint that it
-// provides. The earliest Service gives all of it, or host and port would be of
-// two; data that a workload gave before stays above.
+// derive puts what a Service says by itself under the bag of an endpoint that it provides. The earliest Service gives
+// all of it, or host and port would be of two; data that a workload gave before stays above.
 func (g *gathering) derive(app *Application, e Endpoint, s Service) {
 	there, known := app.Endpoint(e.Name)
 	endpoint := [2]string{app.Name, e.Name}

@@ -1,6 +1,7 @@
 package application
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -18,14 +19,13 @@ import (
 // what YAML makes of a text takes hundreds of times its memory (TRUST.md, Bounds).
 const maxData = 256 << 10
 
-// ParseData reads the YAML map of a data.tengu.io/<endpoint> annotation into a
-// databag. Scalars become the text they were written as; a null or empty value
-// deletes a derived key (RELATIONS.md P3). On a problem the bag is nil: a bag is
-// refused whole (P6).
+// ParseData reads the YAML map of a data.tengu.io/<endpoint> annotation into a databag. Scalars become the text they
+// were written as; a null or empty value deletes a derived key (RELATIONS.md P3). On a problem the bag is nil: a bag
+// is refused whole (P6).
 func ParseData(key, text string) (map[string]string, []Problem) {
 	if len(text) > maxData {
-		return nil, []Problem{{Key: key, Reason: fmt.Sprintf("an annotation has at most %d bytes, this one has %d", maxData, len(text)),
-			Cure: "shorten it"}}
+		reason := fmt.Sprintf("an annotation has at most %d bytes, this one has %d", maxData, len(text))
+		return nil, []Problem{{Key: key, Reason: reason, Cure: "shorten it"}}
 	}
 	var document, another yaml.Node
 	decoder := yaml.NewDecoder(strings.NewReader(text))
@@ -83,28 +83,14 @@ func readPair(bag map[string]string, key, value *yaml.Node) *Problem {
 	return nil
 }
 
-// FileName reports whether a key may be a file's name (SAFETY.md W1):
-// [A-Za-z0-9][A-Za-z0-9._-]{0,252}.
-func FileName(key string) bool {
-	if key == "" || len(key) > databag.MaxKey || strings.IndexByte("._-", key[0]) >= 0 {
-		return false
-	}
-	return strings.IndexFunc(key, func(r rune) bool {
-		letterOrDigit := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
-		return !letterOrDigit && !strings.ContainsRune("._-", r)
-	}) < 0
-}
-
 // ParseEnv reads tengu.io/env: endpoint=KEY,KEY with a ';' or a new line
 // between endpoints. The keys are of the endpoint's databag, in order.
 func ParseEnv(text string) (map[string][]string, []Problem) {
-	if tooLong := checkLength(KeyEnv, text); tooLong != nil {
-		return nil, []Problem{*tooLong}
-	}
 	asked := map[string][]string{}
-	entries := strings.FieldsFunc(text, func(r rune) bool { return r == ';' || r == '\n' })
-	if tooMany := CheckEntries(KeyEnv, len(entries)); tooMany != nil {
-		return nil, []Problem{*tooMany}
+	read := text[:min(len(text), MaxList)]
+	entries := strings.FieldsFunc(read, func(r rune) bool { return r == ';' || r == '\n' })
+	if tooLong := cmp.Or(checkLength(KeyEnv, text), CheckEntries(KeyEnv, len(entries))); tooLong != nil {
+		return nil, []Problem{*tooLong}
 	}
 	var problems []Problem
 	for _, entry := range entries {

@@ -10,8 +10,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/spelling"
 )
 
-// DefaultRetain is how long a relation outlives its declaration
-// (SAFETY.md L5).
+// DefaultRetain is how long a relation outlives its declaration (SAFETY.md L5).
 const DefaultRetain = 24 * time.Hour
 
 // Declaration is the part of one object that describes its application.
@@ -52,9 +51,8 @@ func (d Declaration) Endpoint(name string) (Endpoint, bool) {
 	return d.Endpoints[i], true
 }
 
-// Parse reads what the labels and annotations of a Service or workload
-// declare. It returns all problems at once, in order of key, and with them what
-// could be read: one wrong entry must not take a working relation down.
+// Parse reads what the labels and annotations of a Service or workload declare. It returns all problems at once, in
+// order of key, and with them what could be read: one wrong entry must not take a working relation down.
 func Parse(labels, annotations map[string]string) (Declaration, []Problem) {
 	p := parser{declaration: Declaration{OnChange: Files, Retain: DefaultRetain}}
 	if tooMany := checkKeys(labels, annotations); tooMany != nil {
@@ -252,14 +250,12 @@ func (p *parser) checkRelated(annotations map[string]string) {
 	_, consumes := annotations[KeyConsumes]
 	for _, reference := range p.declaration.Relations {
 		e, declared := p.declaration.Endpoint(reference.Endpoint)
-		alone := len(p.declaration.Endpoints) == 0 && !consumes
-		if reference.Endpoint == "" || declared && e.Role != Peer || alone {
+		if reference.Endpoint == "" || declared && e.Role != Peer || len(p.declaration.Endpoints) == 0 && !consumes {
 			continue
 		}
-		p.refuse(Problem{Key: KeyRelations, Entry: reference.String(),
-			Reason:  fmt.Sprintf("this object declares no endpoint %q", reference.Endpoint),
-			Cure:    "name it in tengu.io/consumes, or leave the endpoint out",
-			Warning: !declared && !consumes})
+		reason := fmt.Sprintf("this object declares no endpoint %q", reference.Endpoint)
+		p.refuse(Problem{Key: KeyRelations, Entry: reference.String(), Reason: reason, Warning: !declared && !consumes,
+			Cure: "name it in tengu.io/consumes, or leave the endpoint out"})
 	}
 }
 
@@ -307,31 +303,26 @@ func names(endpoints []Endpoint) []string {
 // unknownKeys warns of keys that look like ours and are not (INJECTION.md I1).
 func (p *parser) unknownKeys(keys map[string]string) {
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
-		prefix, _, found := strings.Cut(key, "/")
-		if !found || !ours(prefix) || known(key) {
-			continue
+		if prefix, _, found := strings.Cut(key, "/"); found && ours(prefix) && !known(key) {
+			p.refuse(Problem{Key: key, Reason: "this key is unknown and has no effect", Cure: suggestKey(key), Warning: true})
 		}
-		p.refuse(Problem{Key: key, Reason: "this key is unknown and has no effect", Cure: suggestKey(key), Warning: true})
 	}
 }
 
-// uselessLabels warns of keys that count as annotations alone: a label's value
-// has no room for what they hold.
+// uselessLabels warns of keys that count as annotations alone: a label's value has no room for what they hold.
 func (p *parser) uselessLabels(labels map[string]string) {
 	for _, key := range sortedKeys(labels) {
-		entry, cure := "", "write it as an annotation"
-		switch value := labels[key]; {
-		case key == KeyProvides, key == KeyRelationships, key == KeyInjected, !known(key):
-			continue
-		case key == KeyInject && (value == "false" || value == "true"):
-			continue
-		case key == KeyInject:
-			entry = value
-			if strings.EqualFold(value, "false") {
-				cure = "write false"
-			}
+		useless := Problem{Key: key, Reason: "it has no effect as a label", Cure: "write it as an annotation", Warning: true}
+		if key == KeyInject {
+			useless.Entry = labels[key]
 		}
-		p.refuse(Problem{Key: key, Entry: entry, Reason: "it has no effect as a label", Cure: cure, Warning: true})
+		counts := key == KeyProvides || key == KeyRelationships || key == KeyInjected || useless.Entry == "false" || useless.Entry == "true"
+		if strings.EqualFold(useless.Entry, "false") {
+			useless.Cure = "write false"
+		}
+		if known(key) && !counts {
+			p.refuse(useless)
+		}
 	}
 }
 
@@ -340,8 +331,7 @@ func known(key string) bool {
 	return slices.Contains(knownKeys(), key) || strings.HasPrefix(key, PrefixData) || strings.HasPrefix(key, PrefixSecret)
 }
 
-// Declares reports whether a key belongs to a declaration. The injector's own
-// keys only say how.
+// Declares reports whether a key belongs to a declaration. The injector's own keys only say how.
 func Declares(key string) bool {
 	prefix, _, found := strings.Cut(key, "/")
 	return found && ours(prefix) && prefix+"/" != prefixInjector

@@ -25,8 +25,7 @@ type Endpoint struct {
 	Name string
 	// Interface names the interface that both sides must agree on.
 	Interface string
-	// Version of the interface, 1 or more; 0 if the declaration names none and
-	// any will do.
+	// Version of the interface, 1 or more; 0 if the declaration names none and any will do.
 	Version int
 	// Role is the endpoint's part in its relations.
 	Role Role

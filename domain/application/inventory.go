@@ -95,8 +95,7 @@ func (w Workload) Restartable() bool {
 	return w.Kind == Deployment || w.Kind == StatefulSet || w.Kind == DaemonSet
 }
 
-// declaration parses what the workload says; its template wins over its
-// metadata (INJECTION.md I30).
+// declaration parses what the workload says; its template wins over its metadata (INJECTION.md I30).
 func (w Workload) declaration() (Declaration, []Problem) {
 	annotations := maps.Clone(w.Annotations)
 	if annotations == nil {
@@ -109,8 +108,7 @@ func (w Workload) declaration() (Declaration, []Problem) {
 // Pod is a pod as observed.
 type Pod struct {
 	Object
-	// OwnerKind and OwnerName are its topmost known controller; a bare pod owns
-	// itself, with the kind Pod.
+	// OwnerKind and OwnerName are its topmost known controller; a bare pod owns itself, with the kind Pod.
 	OwnerKind WorkloadKind
 	OwnerName string
 	// Ordinal is the pod's number in a StatefulSet, else -1.

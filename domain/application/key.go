@@ -3,8 +3,7 @@ package application
 // The keys that people write on their objects, as the prototype had them
 // (PROTOTYPE.md) and as RELATIONS.md lists them.
 const (
-	// KeyProvides names endpoints that a Service provides: a label with one
-	// name, or an annotation with a list.
+	// KeyProvides names endpoints that a Service provides: a label with one name, or an annotation with a list.
 	KeyProvides = "tengu.io/provides"
 	// KeyConsumes lists the endpoints that a workload requires.
 	KeyConsumes = "tengu.io/consumes"
@@ -31,11 +30,9 @@ const (
 	KeyRelationships = "tengu.io/relationships"
 	// KeyInjected is the label that the webhook puts on injected pods.
 	KeyInjected = "tengu.io/injected"
-	// KeyDataVersion, on a pod template, is the version of the data that its
-	// pods started with, in restart mode.
+	// KeyDataVersion, on a pod template, is the version of the data that its pods started with, in restart mode.
 	KeyDataVersion = "injector.tengu.io/data-version"
-	// KeyInject is the annotation or label that opts a pod out, if false. As an annotation it
-	// may be InjectRequired.
+	// KeyInject is the annotation or label that opts a pod out, if false. As an annotation it may be InjectRequired.
 	KeyInject = "injector.tengu.io/inject"
 	// InjectRequired is the value of KeyInject for pods that must not start without an agent.
 	InjectRequired = "required"
@@ -43,8 +40,7 @@ const (
 	KeyStatus = "injector.tengu.io/status"
 	// KeyMode is sidecar, the default, or init for a pod that needs no updates.
 	KeyMode = "injector.tengu.io/mode"
-	// KeyContainers lists the containers that get variables and files; unset
-	// for all of them.
+	// KeyContainers lists the containers that get variables and files; unset for all of them.
 	KeyContainers = "injector.tengu.io/containers"
 	// KeyImage is the agent's image.
 	KeyImage = "injector.tengu.io/image"
@@ -67,19 +63,16 @@ const (
 	KeyHandlers = "tengu.io/handlers"
 	// KeyHandlerImage is the image of the container in which handlers run.
 	KeyHandlerImage = "injector.tengu.io/handler-image"
-	// KeyHandlerVolumes lists the pod's volumes that the handlers' container mounts:
-	// name=path.
+	// KeyHandlerVolumes lists the pod's volumes that the handlers' container mounts: name=path.
 	KeyHandlerVolumes = "injector.tengu.io/handler-volumes"
 	// KeyBatch, if true, has a pod's handlers hear of a whole first join as one event.
 	KeyBatch = "tengu.io/batch"
-	// KeyTools gives the pod's containers the tools by which they speak in their
-	// relations, if true; unset for none.
+	// KeyTools gives the pod's containers the tools by which they speak in their relations, if true; unset for none.
 	KeyTools = "injector.tengu.io/tools"
 	// KeyRecord is the annotation in which the webhook writes what it kept and
 	// added, where the pod itself does not show it.
 	KeyRecord = "injector.tengu.io/record"
-	// KeyCopied is the annotation in which the webhook lists the keys that it
-	// copied to a pod template.
+	// KeyCopied is the annotation in which the webhook lists the keys that it copied to a pod template.
 	KeyCopied = "injector.tengu.io/copied"
 	// prefixInjector begins the keys that say how a pod is injected.
 	prefixInjector = "injector.tengu.io/"

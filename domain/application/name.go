@@ -17,12 +17,10 @@ var (
 	secretName      = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$`)
 )
 
-// CheckInterface returns why name cannot name an interface, and what to write
-// instead; "" if it can.
+// CheckInterface returns why name cannot name an interface, and what to write instead; "" if it can.
 func CheckInterface(name string) (reason, cure string) { return checkEndpoint(name) }
 
-// checkEndpoint returns why name cannot name an endpoint or an interface
-// (RELATIONS.md M5), or "".
+// checkEndpoint returns why name cannot name an endpoint or an interface (RELATIONS.md M5), or "".
 func checkEndpoint(name string) (reason, cure string) {
 	switch {
 	case name == "":

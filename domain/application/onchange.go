@@ -17,8 +17,7 @@ const (
 	Restart OnChange = "restart"
 )
 
-// The prefixes of KeyOnChange that act in the pod itself. Package injection reads what
-// follows.
+// The prefixes of KeyOnChange that act in the pod itself. Package injection reads what follows.
 const (
 	// OnChangeHTTP sends each event to a port of the pod.
 	OnChangeHTTP = "http:"

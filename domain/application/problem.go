@@ -3,7 +3,7 @@ package application
 import (
 	"errors"
 	"fmt"
-	"unicode/utf8"
+	"strings"
 )
 
 // Problem is one thing wrong with a declaration, with all that its author needs to mend
@@ -21,14 +21,9 @@ type Problem struct { //nolint:errname // an error is one use of it
 	Warning bool
 }
 
-// How much a message shows, in bytes: of the entry of a warning, which has 255 in all, of which reason and cure must be left
-// (INJECTION.md I1), of another entry, and of a reason or cure. What is judged at an admission may have megabytes (TRUST.md,
-// Bounds).
-const (
-	maxWarned = 64
-	maxTold   = 256
-	maxText   = 1024
-)
+// How much a message shows, in bytes: of the entry of a warning, which has 255 in all with its reason and cure (INJECTION.md
+// I1); of another entry; and of a reason or cure. What is judged may have megabytes (TRUST.md, Bounds).
+const maxWarned, maxTold, maxText = 64, 256, 1024
 
 // Shown returns a text, or so much of its beginning that it has room in a warning.
 func Shown(text string) string { return cut(text, maxWarned) }
@@ -38,10 +33,7 @@ func cut(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}
-	for !utf8.RuneStart(text[most]) {
-		most--
-	}
-	return text[:most] + "…"
+	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
 // Error returns the problem as one sentence, for example
@@ -63,8 +55,7 @@ func (p Problem) Error() string {
 	return text
 }
 
-// Refusals joins the problems that an object must be refused for; nil if there is none
-// (SAFETY.md I27).
+// Refusals joins the problems that an object must be refused for; nil if there is none (SAFETY.md I27).
 func Refusals(problems []Problem) error {
 	var errs []error
 	for _, p := range problems {

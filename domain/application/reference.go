@@ -34,8 +34,7 @@ func (r Reference) String() string {
 	return text
 }
 
-// ParseRelations reads the value of tengu.io/relations. On problems it returns
-// the references that are right.
+// ParseRelations reads the value of tengu.io/relations. On problems it returns the references that are right.
 func ParseRelations(text string) ([]Reference, []Problem) {
 	var (
 		references []Reference

@@ -112,3 +112,15 @@ func EncodedText(text string) int {
 	}
 	return size
 }
+
+// FileName reports whether a key may be a file's name (SAFETY.md W1):
+// [A-Za-z0-9][A-Za-z0-9._-]{0,252}.
+func FileName(key string) bool {
+	if key == "" || len(key) > MaxKey || strings.IndexByte("._-", key[0]) >= 0 {
+		return false
+	}
+	return strings.IndexFunc(key, func(r rune) bool {
+		letterOrDigit := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
+		return !letterOrDigit && !strings.ContainsRune("._-", r)
+	}) < 0
+}

@@ -7,6 +7,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
@@ -57,7 +58,7 @@ func notVariables(variables []injection.Variable, endpoint string, bag map[strin
 func notFiles(from relation.End, bag map[string]string) []string {
 	var all []string
 	for key := range bag {
-		if !application.FileName(key) {
+		if !databag.FileName(key) {
 			all = append(all, fmt.Sprintf("%q of %s", key, from))
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 )
 
 // MaxEnum is how many values an enum has at most (SAFETY.md S5): each is compared
@@ -68,7 +68,7 @@ func (a *author) each(path string, v any, visit func(path, name string, v any)) 
 // properties checks the declared fields.
 func (a *author) properties(path string, v any, secret []string) {
 	a.each(path, v, func(path, name string, v any) {
-		if !application.FileName(name) || name == "type" || name == "provider" {
+		if !databag.FileName(name) || name == "type" || name == "provider" {
 			a.refuse(path, "the field cannot be a file, for a name is letters, digits, '.', '_' and '-', begins with a letter or digit, and is neither type nor provider", "choose another name")
 		}
 		m, _ := v.(map[string]any)
