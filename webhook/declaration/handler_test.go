@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	"github.com/stretchr/testify/assert"
@@ -366,6 +369,39 @@ func TestWarningsAreWhole(t *testing.T) {
 	require.Len(t, answer.Warnings, 1)
 	assert.Contains(t, answer.Warnings[0], `"DB_0_HOST, `)
 	assert.Contains(t, answer.Warnings[0], "the container has it already, so it is not set; remove it to get the relation's value")
+}
+
+// Declarations that many send at a time take no more memory than the webhook has: YAML makes a tree of 30 MiB of each of these
+// (TRUST.md, Bounds).
+func TestLongDeclarationsAtOnce(t *testing.T) {
+	text := `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u","kind":{"kind":"Service"},"operation":"CREATE",` +
+		`"object":{"metadata":{"annotations":{"data.tengu.io/db":"{` + strings.Repeat("a,", 60<<10) + `}"}}}}}`
+	h := handler()
+	var all sync.WaitGroup
+	for range 12 {
+		all.Go(func() {
+			r := httptest.NewRequest(http.MethodPost, "/declare", strings.NewReader(text))
+			r.Header.Set("Content-Type", "application/json")
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, r)
+			assert.Contains(t, w.Body.String(), "the key appears twice")
+		})
+	}
+	done := make(chan struct{})
+	go func() { all.Wait(); close(done) }()
+	var most uint64
+	assert.Eventually(t, func() bool {
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		most = max(most, m.HeapInuse)
+		select {
+		case <-done:
+			return true
+		default:
+			return false
+		}
+	}, time.Minute, 2*time.Millisecond)
+	assert.Less(t, most>>20, uint64(256), "MiB: twelve take 360 at once")
 }
 
 func TestIndexForgets(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"time"
 	"unicode/utf8"
 
 	"github.com/golang/glog"
@@ -45,17 +46,26 @@ type Handler[T any] struct {
 
 // ServeHTTP answers one AdmissionReview, also where it cannot be read.
 func (h Handler[T]) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	leave, err := enter(w, r)
+	if err != nil {
+		writeFault[T](w, nil, err)
+		return
+	}
 	request, err := h.read(r)
 	others := request != nil && request.UID != "" && !h.Concerns(request)
-	switch {
-	case err != nil && (!others || !errors.Is(err, scan.ErrType)):
+	if err != nil && (!others || !errors.Is(err, scan.ErrType)) {
+		leave()
 		drain(r)
 		writeFault(w, request, err)
-	case others:
-		writeAnswer(w, request.UID, Answer{})
-	default:
-		writeAnswer(w, request.UID, h.Judge(request))
+		return
 	}
+	defer leave()
+	deadline(w, time.Time{})
+	if others {
+		writeAnswer(w, request.UID, Answer{})
+		return
+	}
+	writeAnswer(w, request.UID, h.judge(r, request))
 }
 
 func writeFault[T any](w http.ResponseWriter, request *Request[T], err error) {

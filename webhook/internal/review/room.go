@@ -1,0 +1,58 @@
+package review
+
+import (
+	"net/http"
+	"time"
+)
+
+// Anybody in the cluster can reach the webhook, and nobody is asked who he is: what large requests take of its memory, which
+// is that of all namespaces, is bounded (TRUST.md U3). Together the two times are what an API server waits for an answer.
+const (
+	// small is the size of a request that needs no room, in bytes: nearly all objects are smaller.
+	small = 128 << 10
+	// maxLarge bounds the large requests that are read and judged at a time.
+	maxLarge = 4
+	// sendWithin is the time in which a large request is sent once there is room for it.
+	sendWithin = 2 * time.Second
+	// roomWithin is the time for which it waits for room.
+	roomWithin = 3 * time.Second
+	// light is the size of a request of which what is judged takes little, in bytes; YAML takes hundreds of times its text.
+	light = 32 << 10
+	// maxHeavy bounds the others that are judged at a time.
+	maxHeavy = 2
+)
+
+//nolint:gochecknoglobals // the memory is the process's
+var room, judging = make(chan struct{}, maxLarge), make(chan struct{}, maxHeavy)
+
+// judge judges a request once there is room for what that takes.
+func (h Handler[T]) judge(r *http.Request, request *Request[T]) Answer {
+	if r.ContentLength < 0 || r.ContentLength > light {
+		judging <- struct{}{}
+		defer func() { <-judging }()
+	}
+	return h.Judge(request)
+}
+
+// enter waits for room for a request, and returns what gives it back.
+func enter(w http.ResponseWriter, r *http.Request) (leave func(), err error) {
+	if r.ContentLength >= 0 && r.ContentLength <= small {
+		return func() {}, nil
+	}
+	wait := time.NewTimer(roomWithin)
+	defer wait.Stop()
+	select {
+	case room <- struct{}{}:
+	case <-wait.C:
+		return nil, faultf(http.StatusServiceUnavailable, "cannot read the request: there are %d large ones already: try again", maxLarge)
+	case <-r.Context().Done():
+		return nil, faultf(http.StatusServiceUnavailable, "cannot read the request: %w", r.Context().Err())
+	}
+	deadline(w, time.Now().Add(sendWithin))
+	return func() { <-room }, nil
+}
+
+// deadline ends what is read of a request at a time; the zero time is never. A server that cannot is one of a test.
+func deadline(w http.ResponseWriter, at time.Time) {
+	_ = http.NewResponseController(w).SetReadDeadline(at)
+}
