@@ -101,7 +101,7 @@ func For(settings Settings, namespace string, pod *Shape) Decision {
 	variables, left := Variables(consumes, fields, declared.Env)
 	problems = append(append(problems, wrong...), left...)
 	_, made := pod.Metadata.Controller()
-	if refused := application.Refusals(problems); refused != nil && (!made || bare(pod, declared.Endpoints, &options)) {
+	if refused := application.Refusals(problems); refused != nil && (!made || bare(pod.Metadata.Annotations, declared.Endpoints, &options)) {
 		return Decision{Refused: refused, Declared: declared}
 	}
 	if err := clash(pod); err != nil {
@@ -120,13 +120,13 @@ func For(settings Settings, namespace string, pod *Shape) Decision {
 	return Decision{Injection: injection, Told: problems, Declared: declared}
 }
 
-// bare reports whether a pod would start with nothing of what it asks for: of endpoints, but for those that it provides; or of
-// tools and news of changes, if it consumes nothing.
-func bare(pod *Shape, endpoints []application.Endpoint, options *Options) bool {
+// bare reports whether a pod with these annotations would start with nothing that it asks for: no endpoint but those that it
+// provides, and neither tools nor news of changes, if it consumes nothing.
+func bare(annotations map[string]string, endpoints []application.Endpoint, options *Options) bool {
 	if slices.ContainsFunc(endpoints, func(e application.Endpoint) bool { return e.Role != application.Provider }) {
 		return false
 	}
-	return has(pod.Metadata.Annotations, application.KeyConsumes) || !options.Tools && !options.OnChange.said()
+	return has(annotations, application.KeyConsumes) || !options.Tools && !options.OnChange.said()
 }
 
 // required returns why a pod that must have an agent is refused, if it would get none (TRUST.md A11); nil if it may

@@ -65,12 +65,12 @@ type Affinity struct {
 	} `json:"nodeAffinity"`
 }
 
-// NodeTerm is what the labels of a node have to be, all of it.
+// NodeTerm lists the labels that a node must have, all of them.
 type NodeTerm struct {
 	Labels []NodeLabel `json:"matchExpressions"`
 }
 
-// NodeLabel is what one label of a node has to be.
+// NodeLabel holds the values that a label of a node must or must not have.
 type NodeLabel struct {
 	Key      string   `json:"key"`
 	Operator string   `json:"operator"`

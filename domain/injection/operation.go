@@ -16,7 +16,7 @@ import (
 func Operations(prefix string, pod *Shape, injection *Injection) []jsonpatch.Operation {
 	p := patch{prefix: prefix, operations: make([]jsonpatch.Operation, 0, 64)}
 	if gate := injection.released; gate != nil {
-		p.release(pod, *gate)
+		p.release(*gate, len(pod.Spec.InitContainers[gate.agent].Env))
 		return p.operations
 	}
 	p.fields("/metadata/labels", pod.Metadata.Labels == nil, injection.labels)
@@ -48,14 +48,14 @@ func (p *patch) add(path string, value json.RawMessage) {
 	p.operations = append(p.operations, jsonpatch.Operation{Op: "add", Path: p.prefix + path, Value: value})
 }
 
-// release opens a gate: an add to a member that is there replaces it.
-func (p *patch) release(pod *Shape, gate released) {
+// release opens the gate of an agent that has so many variables. To add a member that is there replaces it.
+func (p *patch) release(gate released, have int) {
 	path := "/spec/initContainers/" + strconv.Itoa(gate.agent) + "/env"
 	if gate.variable >= 0 {
 		p.add(path+"/"+strconv.Itoa(gate.variable)+"/value", json.RawMessage(quote(application.GateNone)))
 		return
 	}
-	p.appends(path, len(pod.Spec.InitContainers[gate.agent].Env), []json.RawMessage{encode(ungatedEnv())})
+	p.appends(path, have, []json.RawMessage{encode(ungatedEnv())})
 }
 
 // fields adds members to a map, or the map.

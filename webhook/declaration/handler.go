@@ -95,7 +95,7 @@ func (h *Handler) judgeWorkload(r *review.Request[object], path string) review.A
 	if len(operations) > 0 && !r.Object.templateHasMetadata() {
 		operations = append([]jsonpatch.Operation{{Op: "add", Path: path + "/metadata", Value: []byte("{}")}}, operations...)
 	}
-	// Both are judged with what is copied now: an earlier copy, or a Service that has changed since, is no fault of theirs.
+	// An earlier copy of the workload's keys, or of a Service that has changed since, is not a fault of the template.
 	before, _, _ := injection.Copies(r.OldObject.workload(path), services)
 	found := h.policy(namespace).findings(r.Object.places(path, after, services), r.OldObject.places(path, before, services), r.Operation)
 	pods := w.Template

@@ -99,7 +99,7 @@ func (o *object) service() []place {
 }
 
 // places returns the places of a workload, whose template has these annotations: its own and the template's, and those of the
-// Jobs of a CronJob, which nobody reads.
+// Jobs of a CronJob, which have no effect.
 func (o *object) places(path string, template map[string]string, services []injection.Service) []place {
 	w := o.workload(path)
 	pods := w.Template.Metadata

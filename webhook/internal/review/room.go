@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Anybody in the cluster can reach the webhook, and nobody is asked who he is: what large requests take of its memory, which
-// is that of all namespaces, is bounded (TRUST.md U3). Together the two times are what an API server waits for an answer.
+// Each pod of the cluster can call the webhook, without proof. The limits bound the memory that large requests take, which
+// is that of all namespaces (TRUST.md U3). An API server waits for an answer as long as the two times together.
 const (
 	// small is the size of a request that needs no room, in bytes: nearly all objects are smaller.
 	small = 128 << 10
@@ -16,7 +16,7 @@ const (
 	sendWithin = 2 * time.Second
 	// roomWithin is the time for which it waits for room.
 	roomWithin = 3 * time.Second
-	// light is the size of a request of which what is judged takes little, in bytes; YAML takes hundreds of times its text.
+	// light is the size of a request that takes little memory to judge, in bytes; YAML takes hundreds of times its text.
 	light = 32 << 10
 	// maxHeavy bounds the others that are judged at a time.
 	maxHeavy = 2
