@@ -218,7 +218,7 @@ func (b *builder) handlers() container {
 		}
 		at := path.Clean(v[1])
 		if occupied(c.VolumeMounts, at) {
-			b.warn(application.KeyHandlerVolumes, v[0], "something is mounted at "+at+" already", "mount it elsewhere")
+			b.warn(application.KeyHandlerVolumes, v[0], "something is mounted at "+at+", or below, already", "mount it elsewhere")
 			continue
 		}
 		c.VolumeMounts = append(c.VolumeMounts, mount{Name: v[0], MountPath: at})

@@ -27,6 +27,7 @@ func TestHandlerVolumesAtOnePath(t *testing.T) {
 	for name, list := range map[string]string{
 		"Twice": "code=/code,data=/code", "Slash": "code=/code,data=/code/", "Bindings": "code=/bindings", "Tools": "code=/orcon/tools",
 		"Socket": "code=/orcon/socket", "Temporary": "code=/tmp", "Token": "code=/var/run/secrets/kubernetes.io/serviceaccount",
+		"AboveTools": "code=/orcon", "AboveToken": "code=/var/run/secrets",
 	} {
 		t.Run(name, func(t *testing.T) {
 			pod := shape(t, `{metadata: {annotations: {tengu.io/consumes: db, tengu.io/relations: x, tengu.io/handlers: /h,

@@ -13,11 +13,11 @@ func mountable(at string) bool {
 	return strings.HasPrefix(at, "/") && path.Clean(at) != "/" && !strings.ContainsAny(at, ":$\x00") && !strings.Contains(at+"/", "/../")
 }
 
-// occupied reports whether nothing more can be mounted at a path: something is there, or a read-only volume above.
+// occupied reports whether nothing more can be mounted at a path: something is there or below, or a read-only volume above.
 func occupied(mounts []mount, at string) bool {
 	return slices.ContainsFunc(mounts, func(m mount) bool {
 		there := path.Clean(m.MountPath)
-		return there == at || m.ReadOnly && strings.HasPrefix(at, there+"/")
+		return nested(there, at) && (m.ReadOnly || len(there) >= len(at))
 	})
 }
 
