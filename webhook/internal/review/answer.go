@@ -46,26 +46,21 @@ type Handler[T any] struct {
 
 // ServeHTTP answers one AdmissionReview, also where it cannot be read.
 func (h Handler[T]) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	leave, err := enter(w, r)
-	if err != nil {
-		writeFault[T](w, nil, err)
-		return
-	}
-	request, err := h.read(r)
+	var t turn
+	defer t.leave()
+	request, err := h.read(w, r, &t)
 	others := request != nil && request.UID != "" && !h.Concerns(request)
-	if err != nil && (!others || !errors.Is(err, scan.ErrType)) {
-		leave()
+	switch {
+	case err != nil && (!others || !errors.Is(err, scan.ErrType)):
+		t.leave()
+		deadline(w, time.Now().Add(drainWithin))
 		drain(r)
 		writeFault(w, request, err)
-		return
-	}
-	defer leave()
-	deadline(w, time.Time{})
-	if others {
+	case others:
 		writeAnswer(w, request.UID, Answer{})
-		return
+	default:
+		writeAnswer(w, request.UID, h.judge(r, request))
 	}
-	writeAnswer(w, request.UID, h.judge(r, request))
 }
 
 func writeFault[T any](w http.ResponseWriter, request *Request[T], err error) {

@@ -9,6 +9,7 @@ import (
 	"mime"
 	"net/http"
 	"sync"
+	"time"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/webhook/internal/scan"
 )
@@ -74,9 +75,9 @@ func faultf(status int, format string, args ...any) *fault {
 //nolint:gochecknoglobals // a pool is shared or useless
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// read reads one AdmissionReview. On a fault it returns the request as far as
+// read reads one AdmissionReview, which waits for its turn where it is large. On a fault it returns the request as far as
 // it could be read, for its UID.
-func (h Handler[T]) read(r *http.Request) (*Request[T], error) {
+func (h Handler[T]) read(w http.ResponseWriter, r *http.Request, t *turn) (*Request[T], error) {
 	if r.Method != http.MethodPost {
 		return nil, faultf(http.StatusMethodNotAllowed, "cannot %s an AdmissionReview: POST it", r.Method)
 	}
@@ -90,16 +91,32 @@ func (h Handler[T]) read(r *http.Request) (*Request[T], error) {
 			buffers.Put(body)
 		}
 	}()
-	if n := r.ContentLength; n > 0 && n <= MaxBody {
-		body.Grow(int(n) + bytes.MinRead)
-	}
-	if _, err := body.ReadFrom(io.LimitReader(r.Body, MaxBody+1)); err != nil {
-		return nil, faultf(http.StatusBadRequest, "cannot read the request: %w", err)
+	if err := readBody(w, r, t, body); err != nil {
+		return nil, err
 	}
 	if body.Len() > MaxBody {
 		return salvage[T](body.Bytes()), faultf(http.StatusRequestEntityTooLarge, "cannot read the request: it is longer than %d bytes", MaxBody)
 	}
 	return h.decode(body.Bytes())
+}
+
+// readBody reads what is small at once, and the rest in its turn. It reads one byte more than MaxBody at most.
+func readBody(w http.ResponseWriter, r *http.Request, t *turn, body *bytes.Buffer) error {
+	size := int(min(max(r.ContentLength, 0), MaxBody)) // 0 if it is not said
+	body.Grow(min(size, small) + bytes.MinRead)
+	n, err := body.ReadFrom(io.LimitReader(r.Body, small))
+	if err == nil && n == small {
+		if err := t.take(w, r); err != nil {
+			return err
+		}
+		body.Grow(max(size-small, 0) + bytes.MinRead)
+		_, err = body.ReadFrom(io.LimitReader(r.Body, MaxBody+1-small))
+		deadline(w, time.Time{})
+	}
+	if err != nil {
+		return faultf(http.StatusBadRequest, "cannot read the request: %w", err)
+	}
+	return nil
 }
 
 func (h Handler[T]) decode(body []byte) (*Request[T], error) {

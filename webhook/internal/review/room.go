@@ -16,6 +16,8 @@ const (
 	sendWithin = 2 * time.Second
 	// roomWithin is the time for which it waits for room.
 	roomWithin = 3 * time.Second
+	// drainWithin is the time in which the rest of a refused request is read.
+	drainWithin = 10 * time.Second
 	// light is the size of a request that takes little memory to judge, in bytes; YAML takes hundreds of times its text.
 	light = 32 << 10
 	// maxHeavy bounds the others that are judged at a time.
@@ -34,22 +36,31 @@ func (h Handler[T]) judge(r *http.Request, request *Request[T]) Answer {
 	return h.Judge(request)
 }
 
-// enter waits for room for a request, and returns what gives it back.
-func enter(w http.ResponseWriter, r *http.Request) (leave func(), err error) {
-	if r.ContentLength >= 0 && r.ContentLength <= small {
-		return func() {}, nil
-	}
+// turn is that of one request to be read and judged.
+type turn struct{ taken bool }
+
+// take waits for room for a request that is large.
+func (t *turn) take(w http.ResponseWriter, r *http.Request) error {
 	wait := time.NewTimer(roomWithin)
 	defer wait.Stop()
 	select {
 	case room <- struct{}{}:
 	case <-wait.C:
-		return nil, faultf(http.StatusServiceUnavailable, "cannot read the request: there are %d large ones already: try again", maxLarge)
+		return faultf(http.StatusServiceUnavailable, "cannot read the request: there are %d large ones already: try again", maxLarge)
 	case <-r.Context().Done():
-		return nil, faultf(http.StatusServiceUnavailable, "cannot read the request: %w", r.Context().Err())
+		return faultf(http.StatusServiceUnavailable, "cannot read the request: %w", r.Context().Err())
 	}
+	t.taken = true
 	deadline(w, time.Now().Add(sendWithin))
-	return func() { <-room }, nil
+	return nil
+}
+
+// leave gives the room back.
+func (t *turn) leave() {
+	if t.taken {
+		<-room
+	}
+	t.taken = false
 }
 
 // deadline ends what is read of a request at a time; the zero time is never. A server that cannot is one of a test.
