@@ -245,17 +245,17 @@ func (p *parser) checkTogether(annotations map[string]string) {
 }
 
 // checkRelated finds references from endpoints that the object does not declare. Another object of the application may
-// declare them, unless this one says what it consumes.
+// declare them, unless this one says what it consumes, or declares none.
 func (p *parser) checkRelated(annotations map[string]string) {
 	_, consumes := annotations[KeyConsumes]
 	for _, reference := range p.declaration.Relations {
 		e, declared := p.declaration.Endpoint(reference.Endpoint)
-		if reference.Endpoint == "" || declared && e.Role != Peer || len(p.declaration.Endpoints) == 0 && !consumes {
+		if reference.Endpoint == "" || declared && e.Role != Peer {
 			continue
 		}
-		reason := fmt.Sprintf("this object declares no endpoint %q", reference.Endpoint)
-		p.refuse(Problem{Key: KeyRelations, Entry: reference.String(), Reason: reason, Warning: !declared && !consumes,
-			Cure: "name it in tengu.io/consumes, or leave the endpoint out"})
+		p.refuse(Problem{Key: KeyRelations, Entry: reference.String(), Cure: "name it in tengu.io/consumes, or leave the endpoint out",
+			Reason:  fmt.Sprintf("this object declares no endpoint %q", reference.Endpoint),
+			Warning: !declared && !consumes && len(p.declaration.Endpoints) > 0})
 	}
 }
 
