@@ -23,3 +23,12 @@ func List(ctx context.Context, cache client.Reader, into client.ObjectList, opts
 		return err == nil, nil
 	})
 }
+
+// Pointers returns pointers to the items of a list.
+func Pointers[T any](items []T) []*T {
+	all := make([]*T, len(items))
+	for i := range items {
+		all[i] = &items[i]
+	}
+	return all
+}

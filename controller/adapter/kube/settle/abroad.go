@@ -26,7 +26,7 @@ func (o observer) offers(ctx context.Context, s *relation.Snapshot) error {
 		return fmt.Errorf("cannot list offers: %w", err)
 	}
 	s.Namespaces = map[string]string{}
-	for _, offer := range merge(pointers(list.Items), unseen) {
+	for _, offer := range merge(object.Pointers(list.Items), unseen) {
 		if offer.DeletionTimestamp != nil {
 			continue
 		}
@@ -59,8 +59,8 @@ func (o observer) consumers(ctx context.Context, s *relation.Snapshot) error {
 	return nil
 }
 
-// abroad reads from other namespaces what they offer to this one, and what its own relations were ever
-// opened to. It reads nothing else there, so that nothing else can make a difference (SAFETY.md M7).
+// abroad reads from other namespaces what they offer to this one, what its own relations were ever opened to, and the
+// requirers of those that have ended. It reads nothing else there, which could make a difference (SAFETY.md M7).
 func (o observer) abroad(ctx context.Context, s *relation.Snapshot) error {
 	var list v1alpha1.OfferList
 	if err := o.reader.List(ctx, &list, client.MatchingFields{object.ByConsumer: s.Namespace}, client.UnsafeDisableDeepCopy); err != nil {
@@ -86,6 +86,11 @@ func (o observer) abroad(ctx context.Context, s *relation.Snapshot) error {
 		other.application(at, r.Provider.Application)
 		other.bag(at, relation.Databag{Application: r.Provider.Application, Endpoint: r.Provider.Endpoint})
 		other.bag(at, relation.Databag{Application: r.Provider.Application, Endpoint: r.Provider.Endpoint, Relation: r.UID})
+	}
+	for _, r := range s.Consumers {
+		if r.Ended() && r.Open() {
+			other.application(other.namespace(r.Requirer.Namespace), r.Requirer.Application)
+		}
 	}
 	if err := o.sidesAbroad(ctx, s.Namespace, &other); err != nil {
 		return err

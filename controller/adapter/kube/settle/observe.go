@@ -63,7 +63,7 @@ func (o observer) relations(ctx context.Context, s *relation.Snapshot) error {
 		return fmt.Errorf("cannot list relations: %w", err)
 	}
 	definition := sync.OnceValues(func() (*metav1.PartialObjectMetadata, error) { return object.Definition(ctx, o.live, "relations") })
-	for _, r := range merge(pointers(list.Items), unseen) {
+	for _, r := range merge(object.Pointers(list.Items), unseen) {
 		d, unreadable := convert.ToRelation(r)
 		if !d.Deleted.IsZero() && !d.Ended() {
 			of, err := definition() // after the deletion was seen, and from the API server
@@ -90,7 +90,7 @@ func (o observer) sides(ctx context.Context, s *relation.Snapshot) error {
 	if err := o.reader.List(ctx, &list, client.InNamespace(s.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("cannot list sides of relations: %w", err)
 	}
-	for _, side := range merge(pointers(list.Items), unseen) {
+	for _, side := range merge(object.Pointers(list.Items), unseen) {
 		switch d, err := convert.ToRelationSide(side); {
 		case side.DeletionTimestamp != nil:
 		case err != nil:
@@ -108,7 +108,7 @@ func (o observer) records(ctx context.Context, s *relation.Snapshot) error {
 	if err := o.reader.List(ctx, &list, client.InNamespace(s.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("cannot list applications: %w", err)
 	}
-	for _, a := range merge(pointers(list.Items), unseen) {
+	for _, a := range merge(object.Pointers(list.Items), unseen) {
 		if record, err := convert.ToRecord(a); err != nil {
 			s.Unreadable = append(s.Unreadable, convert.UnreadableRecord(a, err))
 		} else {
@@ -124,7 +124,7 @@ func (o observer) databags(ctx context.Context, s *relation.Snapshot) error {
 	if err := o.reader.List(ctx, &list, client.InNamespace(s.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("cannot list databags: %w", err)
 	}
-	for _, b := range merge(pointers(list.Items), unseen) {
+	for _, b := range merge(object.Pointers(list.Items), unseen) {
 		bag, err := convert.ToDatabag(b)
 		switch {
 		case err != nil:
@@ -136,12 +136,4 @@ func (o observer) databags(ctx context.Context, s *relation.Snapshot) error {
 		}
 	}
 	return nil
-}
-
-func pointers[T any](items []T) []*T {
-	all := make([]*T, len(items))
-	for i := range items {
-		all[i] = &items[i]
-	}
-	return all
 }
