@@ -52,14 +52,14 @@ func (t tally) many() bool {
 // tallies count a provider's relations by the namespace of their requirers.
 type tallies map[string]tally
 
-// many reports whether too many have ended in all.
+// many reports whether too many have ended in all, or more than a record tells apart.
 func (t tallies) many() bool {
 	ends, all := 0, 0
 	for _, one := range t {
 		ends += one.ends()
 		all += one.living + one.ends()
 	}
-	return ends > mostEnds && ends*halfOfAll > all
+	return ends > mostEnds && ends*halfOfAll > all || ends > mostRecent
 }
 
 // mass judges the ends that are found now. It changes no side in place.
@@ -82,7 +82,7 @@ func (m mass) hold(all []relation.Side) (held []relation.Side, recent map[string
 				held[i] = withEnd(s, func(t *relation.Teardown) { t.Held = true })
 			}
 		}
-		told := m.ends(name, slices.DeleteFunc(ofProvider(held, name), relation.Side.Held))
+		told := merged(m.ends(name, slices.DeleteFunc(ofProvider(held, name), relation.Side.Held)))
 		if len(told) > 0 {
 			recent[name] = told[:min(len(told), mostRecent)]
 		}
@@ -146,6 +146,20 @@ func (m mass) ends(name string, provided []relation.Side) []relation.RecentEnd {
 		return cmp.Or(b.Time.Compare(a.Time), strings.Compare(a.Relation, b.Relation))
 	})
 	return all
+}
+
+// merged returns ends without those that a later one has in it: the end of a namespace has all that came before it.
+func merged(ends []relation.RecentEnd) []relation.RecentEnd {
+	last := map[string]relation.RecentEnd{}
+	for _, e := range ends {
+		if e.Reason == relation.EndNamespaceDeleted && e.Time.After(last[e.Namespace].Time) {
+			last[e.Namespace] = e
+		}
+	}
+	return slices.DeleteFunc(ends, func(e relation.RecentEnd) bool {
+		gone, deleted := last[e.Namespace]
+		return deleted && e != gone && !e.Time.After(gone.Time)
+	})
 }
 
 // count counts a provider's relations: those that live, and the latest ends.
