@@ -19,7 +19,7 @@ func (j judging) standing(r relation.Relation) []condition.Condition {
 	before, owed := j.sides.owing(r.Key)
 	switch {
 	case r.State.EndReason != "":
-		return condition.Waiting(relation.ReasonEnding, endings{j.facts}.waits(r))
+		return condition.Waiting(relation.ReasonEnding, endings{j.units}.waits(r))
 	case owed:
 		return condition.Waiting(relation.ReasonEndOwed, owedBefore(j.Namespace, before))
 	case !r.Open():

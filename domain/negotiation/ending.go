@@ -19,7 +19,7 @@ const (
 )
 
 // endings says how deleted relations end.
-type endings struct{ *facts }
+type endings struct{ units }
 
 // teardown keeps a deleted relation until each of its sides holds the end, and until agents without handlers have
 // heard of it (RELATIONS.md L1, L4, TRUST.md T2). It is not released before its id is counted, which must not be
@@ -73,7 +73,7 @@ func (e endings) notes(r relation.Relation, end relation.End) bool {
 		return (unknown || there && side.Teardown == nil) && !e.Ending
 	}
 	over := slices.ContainsFunc(e.Abroad, func(a relation.Abroad) bool { return a.Namespace == end.Namespace && a.Ending })
-	return r.Opened() && side.Teardown == nil && !over && !offers(e).replaced(r)
+	return r.Opened() && side.Teardown == nil && !over && !offers{e.facts}.replaced(r)
 }
 
 // listening returns the ends whose units are to hear of a relation's end. The units of a
@@ -84,18 +84,14 @@ func (e endings) listening(r relation.Relation) []relation.End {
 		if end.Namespace == e.Namespace {
 			return e.Ending
 		}
-		return !r.Opened() || offers(e).replaced(r)
+		return !r.Opened() || offers{e.facts}.replaced(r)
 	})
 }
 
-// hearsAlone reports whether a unit of an end has an agent and no handler.
+// hearsAlone reports whether a unit of an end has an agent and no handler, whatever has become of its workload and of
+// the label of its namespace.
 func (e endings) hearsAlone(end relation.End) bool {
-	if end.Namespace != e.Namespace {
-		return slices.ContainsFunc(e.record(end).State.Units, func(u application.Unit) bool { return u.Gone == "" && !u.Handles })
-	}
-	return slices.ContainsFunc(e.apps[end.Application].Pods, func(p application.Pod) bool {
-		return p.Injected && !application.HearsOfEvents(p.Annotations)
-	})
+	return slices.ContainsFunc(e.of(end), func(u application.Unit) bool { return u.Gone == "" && !u.Handles })
 }
 
 // blocking lists the units whose handlers have yet to handle a relation's suspension, besides

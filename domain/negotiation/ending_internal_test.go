@@ -62,7 +62,7 @@ func TestTeardown(t *testing.T) {
 			if tc.ended > 0 {
 				r.State.EndedSince, r.State.EndReason = s.Now.Add(-tc.ended), "Deleted"
 			}
-			e := endings{index(s)}
+			e := endings{number(index(s))}
 			after, released, wake := e.teardown(r)
 			assert.Equal(t, tc.released, released, tc.why)
 			want := relation.EndDeleted
@@ -79,7 +79,7 @@ func TestTeardown(t *testing.T) {
 		})
 	}
 	alive := related(nil)
-	after, released, wake := endings{index(relation.Snapshot{Namespace: "shop", Now: at()})}.teardown(alive)
+	after, released, wake := endings{number(index(relation.Snapshot{Namespace: "shop", Now: at()}))}.teardown(alive)
 	assert.Equal(t, alive, after, "a relation that is not deleted stays as it is")
 	assert.False(t, released)
 	assert.Zero(t, wake)

@@ -73,7 +73,7 @@ func (l *living) settle(i int, r relation.Relation) {
 		// without it: it must not end because its retention is not known.
 		r.State.Retain = l.retention(r.Key)
 	}
-	r, released, dead := endings{l.facts}.teardown(offers{l.facts}.consent(r))
+	r, released, dead := endings{l.units}.teardown(offers{l.facts}.consent(r))
 	if released {
 		l.released[i] = r
 	}
@@ -89,7 +89,7 @@ func (l *living) settle(i int, r relation.Relation) {
 
 // freeze leaves a relation as it is, but for its end if a person deletes it, and for its first id.
 func (l *living) freeze(i int, r relation.Relation) {
-	ended, released, dead := endings{l.facts}.teardown(r)
+	ended, released, dead := endings{l.units}.teardown(r)
 	if released {
 		l.released[i] = ended
 	} else {

@@ -113,7 +113,7 @@ func (j judging) status(r relation.Relation) (is relation.Status, wake time.Time
 // may take to handle an end (RELATIONS.md L3, L4).
 func (j judging) suspension(r relation.Relation) (is relation.Status, wake time.Time) {
 	over := r.State.SuspendedSince.Add(handling)
-	if !j.Now.Before(over) || len(endings{j.facts}.blocking(r, r.State.Closed)) == 0 {
+	if !j.Now.Before(over) || len(endings{j.units}.blocking(r, r.State.Closed)) == 0 {
 		return relation.Suspended, time.Time{}
 	}
 	return relation.Suspending, over

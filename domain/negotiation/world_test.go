@@ -36,7 +36,7 @@ type world struct {
 	optedIn, ending bool
 	services        map[string]application.Service
 	workloads       map[string]application.Workload
-	pods            map[string]application.Pod
+	pods, strays    map[string]application.Pod
 	relations       map[string]kept
 	sides           map[string]relation.Side
 	records         map[string]relation.Record
@@ -108,7 +108,7 @@ func (w *world) observe() relation.Snapshot {
 	}
 	if w.optedIn {
 		s.Applications, s.Orphans = application.Gather(w.inventory())
-		s.Ended = relation.Ended(w.inventory().Pods)
+		s.Ended, s.Strays = relation.Ended(w.inventory().Pods), values(w.strays)
 	}
 	for _, r := range values(w.relations) {
 		s.Relations = append(s.Relations, r.Relation)
