@@ -191,6 +191,10 @@ func whyUndeclared(d directory, s relation.Snapshot, r relation.Relation) (why, 
 			return fmt.Sprintf("pod %s has ended, and nothing else declares the relation", pod), "delete it and create it again"
 		}
 	}
+	if now := d.siteOf(r.Requirer).Interface; now != "" && now != r.Interface && now == d.siteOf(r.Provider).Interface {
+		why = fmt.Sprintf("the relation has interface %s, and both ends have %s now", r.Interface, now)
+		return why, "declare it with " + r.Interface + " again"
+	}
 	return "nothing declares the relation any more", "declare it again"
 }
 

@@ -112,11 +112,10 @@ func leadOf(places []int, alive bool, infer func() (relation.Pair, *relation.Obs
 	return lead{places: places, pair: &pair}
 }
 
-// covers reports whether a reference of a to b still declares the relation k:
-// endpoints, roles and interfaces still agree. Their versions are a matter of
-// new relations only (SAFETY.md M8).
-func covers(a, b application.Application, ref application.Reference, k relation.Key) bool {
-	mine, theirs := k.Requirer, k.Provider
+// covers reports whether a reference of a to b still declares a relation: endpoints, roles and interfaces still agree,
+// and are those of the relation. Versions are a matter of new relations only (SAFETY.md M8).
+func covers(a, b application.Application, ref application.Reference, is relation.Relation) bool {
+	mine, theirs := is.Requirer, is.Provider
 	requirer, provider := a, b
 	if mine.Application != a.Name {
 		mine, theirs = theirs, mine
@@ -125,7 +124,8 @@ func covers(a, b application.Application, ref application.Reference, k relation.
 	if ref.Endpoint != "" && ref.Endpoint != mine.Endpoint || ref.RemoteEndpoint != "" && ref.RemoteEndpoint != theirs.Endpoint {
 		return false
 	}
-	r, requires := requirer.Endpoint(k.Requirer.Endpoint)
-	p, provides := provider.Endpoint(k.Provider.Endpoint)
-	return requires && provides && r.Role == application.Requirer && p.Role == application.Provider && r.Interface == p.Interface
+	r, requires := requirer.Endpoint(is.Requirer.Endpoint)
+	p, provides := provider.Endpoint(is.Provider.Endpoint)
+	return requires && provides && r.Role == application.Requirer && p.Role == application.Provider &&
+		r.Interface == is.Interface && p.Interface == is.Interface
 }

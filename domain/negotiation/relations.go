@@ -132,7 +132,7 @@ func (l *relations) inUse(e relation.End) bool {
 func (l *relations) answering(a, b application.Application, ref application.Reference) (places []int, alive bool) {
 	for _, both := range [][2]string{{a.Name, b.Name}, {b.Name, a.Name}} {
 		for _, i := range l.between[both] {
-			if r := l.all[i]; covers(a, b, ref, r.Key) {
+			if r := l.all[i]; covers(a, b, ref, r) {
 				places, alive = append(places, i), alive || r.Alive()
 			}
 		}

@@ -265,7 +265,7 @@ func (w *world) negotiate(t require.TestingT) ([]relation.Decision, time.Time) {
 		case relation.Finish:
 			before := w.relations[d.Name]
 			fresh := before.Alive() && !w.succeeded(before.Relation)
-			assert.False(t, fresh && declares(s, d.Key), "what is declared is never ended (SAFETY.md L5): %s", d.Name)
+			assert.False(t, fresh && declares(s, d.Key, d.Interface), "what is declared is never ended (SAFETY.md L5): %s", d.Name)
 			assert.False(t, fresh && !before.Declared, "what a person made is ended by a person")
 			if fresh {
 				require.True(t, before.Held(), "nothing ends that was not held")
@@ -329,8 +329,8 @@ func (w *world) checkForgotten(t require.TestingT, d relation.Remember, decision
 	}
 }
 
-// declares says in the words of the rules whether anybody declares a relation.
-func declares(s relation.Snapshot, k relation.Key) bool {
+// declares says in the words of the rules whether anybody declares a relation by an interface.
+func declares(s relation.Snapshot, k relation.Key, by string) bool {
 	named := map[string]application.Application{}
 	for _, a := range s.Applications {
 		for _, service := range a.Services {
@@ -352,7 +352,7 @@ func declares(s relation.Snapshot, k relation.Key) bool {
 	}
 	r, requires := named[k.Requirer.Application].Endpoint(k.Requirer.Endpoint)
 	p, provides := named[k.Provider.Application].Endpoint(k.Provider.Endpoint)
-	fits := requires && provides && r.Role == application.Requirer && p.Role == application.Provider && r.Interface == p.Interface
+	fits := requires && provides && r.Role == application.Requirer && p.Role == application.Provider && r.Interface == by && p.Interface == by
 	return fits && (says(k.Requirer, k.Provider) || says(k.Provider, k.Requirer))
 }
 
