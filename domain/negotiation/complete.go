@@ -149,9 +149,14 @@ func completeness(c contents, r relation.Relation) []condition.Condition {
 // idle reports whether handlers of an end would write, and none of its pods runs them.
 func (c contents) idle(e relation.End) bool {
 	a, _ := c.app(e)
-	would := func(w application.Workload) bool { return application.HearsOfEvents(w.TemplateAnnotations) }
 	does := func(p application.Pod) bool { return !p.Ending && application.HearsOfEvents(p.Annotations) }
-	return slices.ContainsFunc(a.Workloads, would) && !slices.ContainsFunc(a.Pods, does)
+	return c.handled(e) && !slices.ContainsFunc(a.Pods, does)
+}
+
+// handled reports whether pods of an end have handlers, which would write.
+func (c contents) handled(e relation.End) bool {
+	a, _ := c.app(e)
+	return slices.ContainsFunc(a.Workloads, func(w application.Workload) bool { return application.HearsOfEvents(w.TemplateAnnotations) })
 }
 
 // missing lists the fields that make a side ready and that its bag lacks.

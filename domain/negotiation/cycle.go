@@ -11,13 +11,12 @@ import (
 
 // cycles finds the applications whose gates wait for each other's data: each maps to the members of its cycle, in
 // order of name (SAFETY.md I17). An application that starts without waiting, or waits on an optional endpoint, is in
-// none.
+// none, nor is one with handlers.
 func (s standings) cycles(waiting map[string][]relation.Waiting) map[string][]string {
 	waits := map[string][]string{}
 	for _, r := range s.relations.all {
-		ready, _ := condition.Find(r.State.Conditions, condition.Ready)
 		name := r.Requirer.Application
-		if ready.Reason == relation.ReasonNoData && !r.Abroad() && gates(s.apps[name], r.Requirer.Endpoint, waiting[name]) {
+		if s.contents.gated(r) && gates(s.apps[name], r.Requirer.Endpoint, waiting[name]) {
 			waits[name] = append(waits[name], r.Provider.Application)
 		}
 	}
@@ -28,6 +27,15 @@ func (s standings) cycles(waiting map[string][]relation.Waiting) map[string][]st
 		}
 	}
 	return members
+}
+
+// gated reports whether a relation lacks data that its provider's containers may give once they have started: handlers
+// run before, and consent to a grant is a person's.
+func (c contents) gated(r relation.Relation) bool {
+	ready, _ := condition.Find(r.State.Conditions, condition.Ready)
+	lacks := ready.Reason == relation.ReasonNoData || ready.Reason == relation.ReasonMissing
+	_, ungranted := c.ungranted(r, r.Provider)
+	return lacks && !ungranted && !r.Abroad() && !c.handled(r.Provider)
 }
 
 // gates reports whether the start gate of an application waits for an endpoint.
