@@ -83,6 +83,9 @@ func (f *facts) writers(name string) map[int][]string {
 	for _, o := range f.Outboxes {
 		note(o.Application, o.Unit, o.PodUID)
 	}
+	for _, o := range f.SecretOwners {
+		note(o.Application, o.Unit, "")
+	}
 	return all
 }
 

@@ -9,6 +9,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
 
 // departedFrom is a unit that has departed from the relation of that UID, or of any if that
@@ -181,7 +182,7 @@ func (b retention) spoken(bag relation.Databag) (needed bool, wake time.Time) {
 }
 
 // named returns the applications to record: those that are related or try to be, those that would be if they could,
-// and those that a relation or a side names.
+// those that a relation or a side names, and those whose units have made secrets.
 func (s standings) named() map[string]bool {
 	names := map[string]bool{}
 	for _, a := range s.Applications {
@@ -202,12 +203,28 @@ func (s standings) named() map[string]bool {
 	for _, one := range s.sides {
 		names[one.Here().Application] = true
 	}
+	maps.Copy(names, owning(s.SecretOwners, s.Records))
 	maps.Copy(names, s.unreadable.pairs.applications(s.Namespace))
 	for _, r := range s.Consumers {
 		if r.Opened() { // otherwise any namespace could have records made here
 			names[r.Provider.Application] = true
 		}
 	}
+	return names
+}
+
+// owning returns the recorded applications whose units have made secrets: forgotten, they would give the number of such a
+// unit, and its secrets with it, to another pod.
+func owning(owners []secret.Owner, records []relation.Record) map[string]bool {
+	names := map[string]bool{}
+	for _, o := range owners {
+		names[o.Application] = names[o.Application] || o.Unit != ""
+	}
+	recorded := map[string]bool{}
+	for _, r := range records {
+		recorded[r.Name] = true
+	}
+	maps.DeleteFunc(names, func(name string, units bool) bool { return !units || !recorded[name] })
 	return names
 }
 

@@ -46,6 +46,7 @@ type world struct {
 	consumers       []relation.Relation
 	abroad          []relation.Abroad
 	secrets         map[string]secret.Source
+	secretOwners    []secret.Owner
 	copies          map[string]relation.StoredCopy
 	interfaces      schema.Catalog
 	schema          schema.Mode
@@ -104,7 +105,7 @@ func (w *world) observe() relation.Snapshot {
 		Namespace: w.name, UID: w.namespaceUID, Namespaces: w.namespaces(), Now: w.now, Ending: w.ending, OptedOut: !w.optedIn, LastRelation: w.lastRelation, Seed: strconv.Itoa(w.uids),
 		Sides: values(w.sides), Records: values(w.records), Outboxes: values(w.outboxes),
 		Interfaces: w.interfaces, Schema: w.schema, Offers: values(w.offers), Consumers: w.consumers, Abroad: w.abroad,
-		Secrets: values(w.secrets), Copies: values(w.copies), Account: "orcon-system:relations-controller",
+		Secrets: values(w.secrets), SecretOwners: w.secretOwners, Copies: values(w.copies), Account: "orcon-system:relations-controller",
 	}
 	if w.optedIn {
 		s.Applications, s.Orphans = application.Gather(w.inventory())

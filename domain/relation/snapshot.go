@@ -57,6 +57,8 @@ type Snapshot struct {
 	Secrets   []secret.Source
 	LookAgain time.Time
 	Account   string
+	// SecretOwners are the owners of the secrets that applications of the namespace and their units have made.
+	SecretOwners []secret.Owner
 	// Copies are those that are stored, of applications that allow one or whose record has one.
 	Copies []StoredCopy
 }

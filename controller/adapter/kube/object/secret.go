@@ -26,6 +26,19 @@ func SecretsOf(ctx context.Context, reader client.Reader, namespace string) ([]s
 	return all, nil
 }
 
+// SecretOwners returns the owners of the secrets of a namespace.
+func SecretOwners(ctx context.Context, reader client.Reader, namespace string) ([]secret.Owner, error) {
+	var list v1alpha1.RelatedSecretList
+	if err := reader.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("cannot list the owners of secrets of namespace %s: %w", namespace, err)
+	}
+	all := make([]secret.Owner, len(list.Items))
+	for i := range list.Items {
+		all[i] = secret.Owner{Application: list.Items[i].Spec.Application, Unit: list.Items[i].Spec.Unit}
+	}
+	return all, nil
+}
+
 // SecretSource reads a user's Secret by its name from the API server. It returns what a grant of it
 // depends on, and what it holds.
 func SecretSource(ctx context.Context, live client.Reader, namespace, name string) (secret.Source, map[string][]byte, error) {

@@ -101,7 +101,9 @@ func (s *Settler) Observe(ctx context.Context, namespace string) (relation.Snaps
 	}
 	s.referrers.observed(namespace, snapshot.Applications)
 	secrets := granted{s.Live, &s.sights, cmp.Or(s.LookEvery, lookEvery), s.Now}
-	return snapshot, errors.Join(
+	owners, err := object.SecretOwners(ctx, s.Reader, namespace)
+	snapshot.SecretOwners = owners
+	return snapshot, errors.Join(err,
 		o.counter(ctx, &snapshot), o.relations(ctx, &snapshot), o.sides(ctx, &snapshot), o.records(ctx, &snapshot), o.databags(ctx, &snapshot),
 		o.offers(ctx, &snapshot), o.consumers(ctx, &snapshot), o.abroad(ctx, &snapshot),
 		secrets.observe(ctx, &snapshot),
