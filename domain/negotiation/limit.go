@@ -3,7 +3,6 @@ package negotiation
 import (
 	"fmt"
 	"maps"
-	"slices"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
@@ -72,32 +71,24 @@ func limit(f *facts, m matching, l lives) limited {
 	}
 	made.relations = newRelations(f.Namespace, len(l.relations.all)+len(m.pairs), f.Consumers)
 	made.relations.declared = maps.Clone(l.relations.declared)
+	taken := map[string]relation.Key{}
+	for _, r := range m.refused {
+		taken[r.Name] = r.Key
+	}
 	for _, r := range l.relations.all {
 		made.relations.add(r)
+		taken[r.Name] = r.Key
 	}
 	lastID := l.lastID
 	for _, p := range m.pairs {
 		_, dying := made.relations.first(p.Key)
-		taken := slices.ContainsFunc(m.refused, func(r refusal) bool { return r.Name == p.Name() })
-		if dying || taken {
-			continue // made again when it is dead, with a new id; or its name is not free
+		holder, held := taken[p.Name()]
+		if dying || held && holder == p.Key {
+			continue // made again when it is dead, with a new id; or it is refused, and says why
 		}
-		if full := (limits{f, &made.relations}).full(p.Key); full != "" {
+		if o := (limits{f, &made.relations}).obstacle(p.Key, held); o != nil {
 			name := p.Requirer.Application
-			why := fmt.Sprintf("%s has no relation with %s: %s", p.Requirer, p.Provider.Written(f.Namespace), full)
-			made.obstacles[name] = append(made.obstacles[name], overLimit(p.Key, why))
-			continue
-		}
-		if one, owed := f.sides.owing(p.Key); owed {
-			o := overLimit(p.Key, owedBefore(f.Namespace, one))
-			o.Reason, o.Stuck = relation.ReasonEndOwed, false
-			made.obstacles[p.Requirer.Application] = append(made.obstacles[p.Requirer.Application], o)
-			continue
-		}
-		if why := unreadableFor(f.unreadable, p.Key); why != "" {
-			o := overLimit(p.Key, why)
-			o.Reason = relation.ReasonUnreadable
-			made.obstacles[p.Requirer.Application] = append(made.obstacles[p.Requirer.Application], o)
+			made.obstacles[name] = append(made.obstacles[name], *o)
 			continue
 		}
 		id := f.sides.known(p.Key, f.Namespace)
@@ -113,6 +104,28 @@ func limit(f *facts, m matching, l lives) limited {
 		made.made = append(made.made, p)
 	}
 	return made
+}
+
+// obstacle returns why no relation is made between the ends of k; nil if one is. taken reports that a Relation of other
+// ends has its name.
+func (l limits) obstacle(k relation.Key, taken bool) *relation.Obstacle {
+	o := overLimit(k, "")
+	before, owed := l.sides.owing(k)
+	full, unreadable := l.full(k), unreadableFor(l.unreadable, k)
+	switch {
+	case full != "":
+		o.Message = fmt.Sprintf("%s has no relation with %s: %s", k.Requirer, k.Provider.Written(l.Namespace), full)
+	case owed:
+		o.Reason, o.Stuck, o.Message = relation.ReasonEndOwed, false, owedBefore(l.Namespace, before)
+	case unreadable != "":
+		o.Reason, o.Message = relation.ReasonUnreadable, unreadable
+	case taken:
+		o.Reason, o.Message = application.ReasonNameTaken, fmt.Sprintf("Relation %s of other ends has the name that the relation of %s with %s "+
+			"needs: delete it, and create it with another name", k.Name(), k.Requirer, k.Provider.Written(l.Namespace))
+	default:
+		return nil
+	}
+	return &o
 }
 
 // unreadableFor names the unreadable object that keeps a pair from getting a relation; "" for none.
