@@ -65,8 +65,8 @@ type Workload struct {
 	// TemplateLabels and TemplateAnnotations are those of its pods.
 	TemplateLabels      map[string]string
 	TemplateAnnotations map[string]string
-	// Replicas is how many units it wants; of use for a StatefulSet.
-	Replicas int
+	// Replicas is how many units it wants, and First the lowest ordinal of their pods; of use for a StatefulSet.
+	Replicas, First int
 	// RollingOut is set until its pods are those of its present template. LeftToPeople is why
 	// nothing replaces old pods but a person, with the cure; empty if something does.
 	RollingOut   bool
@@ -89,6 +89,9 @@ func (w Workload) OptedOut() bool {
 func (w Workload) HasPods(pods []Pod) bool {
 	return slices.ContainsFunc(pods, func(p Pod) bool { return p.OwnerKind == w.Kind && p.OwnerName == w.Name })
 }
+
+// wants reports whether a StatefulSet makes pods with an ordinal.
+func (w Workload) wants(ordinal int) bool { return ordinal >= w.First && ordinal < w.First+w.Replicas }
 
 // Restartable reports whether a change of its template replaces its pods.
 func (w Workload) Restartable() bool {

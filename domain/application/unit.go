@@ -47,8 +47,8 @@ const (
 	GoneApplication = "application-removed"
 )
 
-// keepGone is how many gone units are remembered, for people and for applications that are owed their
-// departure (SAFETY.md P2).
+// keepGone is how many gone units are remembered, for people and for applications that are owed their departure
+// (SAFETY.md P2).
 const keepGone = 64
 
 // Mourning is the time for which the data of a unit is kept after it is needed no more (SAFETY.md P2).
@@ -115,16 +115,16 @@ func (a Application) ordinals() bool {
 	return len(a.Workloads) == 1 && a.Workloads[0].Kind == StatefulSet
 }
 
-// returns reports whether the unit is only between two pods: its ordinal, below the replicas, will have a pod again.
+// returns reports whether the unit is only between two pods: its ordinal, among the replicas, will have a pod again.
 func (a Application) returns(u Unit) bool {
-	return a.ordinals() && u.Number < a.Workloads[0].Replicas && u.Pod == a.Workloads[0].Name+"-"+strconv.Itoa(u.Number)
+	return a.ordinals() && a.Workloads[0].wants(u.Number) && u.Pod == a.Workloads[0].Name+"-"+strconv.Itoa(u.Number)
 }
 
 func (a Application) whyGone(u Unit) string {
 	switch {
 	case len(a.Workloads) == 0:
 		return GoneApplication
-	case a.ordinals() && u.Number >= a.Workloads[0].Replicas:
+	case a.ordinals() && !a.Workloads[0].wants(u.Number):
 		return GoneScaledDown
 	default:
 		return GoneReplaced

@@ -116,8 +116,7 @@ func (l *lister) workloads() []application.Workload {
 	for i := range deployments.Items {
 		d := &deployments.Items[i]
 		w := l.toWorkload(application.Deployment, d, d.Spec.Template)
-		w.Replicas = replicas(d.Spec.Replicas)
-		w.RollingOut, w.PastDeadline = deploymentRolls(d), pastDeadline(d)
+		w.Replicas, w.RollingOut, w.PastDeadline = replicas(d.Spec.Replicas), deploymentRolls(d), pastDeadline(d)
 		if d.Spec.Paused {
 			leave(&w, fmt.Sprintf("it is paused: kubectl -n %s rollout resume deployment %s", d.Namespace, d.Name))
 		}
@@ -127,8 +126,10 @@ func (l *lister) workloads() []application.Workload {
 	for i := range statefulSets.Items {
 		s := &statefulSets.Items[i]
 		w := l.toWorkload(application.StatefulSet, s, s.Spec.Template)
-		w.Replicas = replicas(s.Spec.Replicas)
-		w.RollingOut = statefulSetRolls(s)
+		w.Replicas, w.RollingOut = replicas(s.Spec.Replicas), statefulSetRolls(s)
+		if s.Spec.Ordinals != nil {
+			w.First = int(s.Spec.Ordinals.Start)
+		}
 		leave(&w, statefulSetLeaves(s))
 		all = append(all, w)
 	}
@@ -198,8 +199,7 @@ func replicas(n *int32) int {
 	return int(*n)
 }
 
-// deploymentRolls reports whether old pods are still being replaced. A rollout that has given up is over: new
-// data may mend it.
+// deploymentRolls reports whether old pods are still being replaced. A rollout that has given up is over: new data may mend it.
 func deploymentRolls(d *appsv1.Deployment) bool {
 	return pastDeadline(d) == 0 && (d.Status.ObservedGeneration < d.Generation ||
 		int(d.Status.UpdatedReplicas) < replicas(d.Spec.Replicas) ||

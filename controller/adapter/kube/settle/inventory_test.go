@@ -92,6 +92,17 @@ func TestInventory(t *testing.T) {
 	assert.Empty(t, in.Strays, "and has no agent")
 }
 
+// The lowest ordinal of a StatefulSet is where its spec has the ordinals begin (SAFETY.md A2).
+func TestFirstOrdinal(t *testing.T) {
+	m := kubetest.Memory{}
+	db := object.Named(&appsv1.StatefulSet{}, "shop", "db")
+	db.Spec.Ordinals = &appsv1.StatefulSetOrdinals{Start: 5}
+	m.Put(db)
+	in, err := inventory(t.Context(), m, "shop", "")
+	require.NoError(t, err)
+	assert.Equal(t, 5, in.Workloads[0].First)
+}
+
 func TestDeploymentRolls(t *testing.T) {
 	three := int32(3)
 	with := func(status appsv1.DeploymentStatus) *appsv1.Deployment {
