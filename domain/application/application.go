@@ -94,6 +94,7 @@ const (
 func Gather(in Inventory) (applications []Application, orphans []Fault) {
 	services := sortObjects(in.Services, func(s Service) Object { return s.Object })
 	g := gathering{namespace: in.Namespace, byName: map[string]*Application{}, owner: map[string]string{}, alone: map[string]Service{},
+		written: map[string]string{},
 		derived: map[[2]string]bool{}, ignored: map[string]int{}, nameless: map[[2]string]nameless{}}
 	g.claims(services)
 	g.workloads(withImplied(in))
@@ -113,6 +114,8 @@ type gathering struct {
 	byName    map[string]*Application
 	// owner maps kind/name of a workload to its application.
 	owner map[string]string
+	// written has the name that the template of a workload has written, by kind/name.
+	written map[string]string
 	// alone maps names to the Services without pods that declare something.
 	alone map[string]Service
 	// labelled lists, for each label of a pod template, the applications that have it, in order.
@@ -195,7 +198,7 @@ func (g *gathering) workloads(workloads []Workload) {
 		if g.byName[name] == nil {
 			g.byName[name] = &Application{Name: name, OnChange: Files, Retain: DefaultRetain}
 		}
-		g.owner[object] = name
+		g.owner[object], g.written[object] = name, w.TemplateAnnotations[KeyApplication]
 		g.byName[name].add(w, declared)
 		g.byName[name].take(object, declared, problems)
 	}
@@ -431,6 +434,7 @@ func (g *gathering) pods(pods []Pod) {
 		name, known := g.owner[owner]
 		switch i, ignored := g.ignored[owner]; {
 		case p.Finished:
+		case known && p.Annotations[KeyApplication] != name && p.Annotations[KeyApplication] != g.written[owner]: // of another name
 		case known:
 			g.byName[name].Pods = append(g.byName[name].Pods, p)
 		case ignored && p.OwnerKind != BarePod && p.Injected && !p.Ending && len(g.orphans[i].Pods) < mostIgnoredPods:

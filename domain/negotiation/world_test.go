@@ -109,7 +109,9 @@ func (w *world) observe() relation.Snapshot {
 	}
 	if w.optedIn {
 		s.Applications, s.Orphans = application.Gather(w.inventory())
-		s.Ended, s.Strays = relation.Ended(w.inventory().Pods), values(w.strays)
+		in := w.inventory()
+		in.Strays = values(w.strays)
+		s.Ended, s.Strays = relation.Ended(in.Pods), relation.Strays(in, s.Applications)
 	}
 	for _, r := range values(w.relations) {
 		s.Relations = append(s.Relations, r.Relation)

@@ -93,7 +93,7 @@ func (s *store) observe() relation.Snapshot {
 	if s.optedIn {
 		in := application.Inventory{Namespace: namespace, Services: values(s.services), Workloads: values(s.workloads), Pods: values(s.pods)}
 		seen.Applications, seen.Orphans = application.Gather(in)
-		seen.Ended = relation.Ended(in.Pods)
+		seen.Strays, seen.Ended = relation.Strays(in, seen.Applications), relation.Ended(in.Pods)
 	}
 	seen.Abroad, seen.Secrets = s.observeAbroad(), consenting(seen.Applications)
 	for _, r := range values(s.relations) {

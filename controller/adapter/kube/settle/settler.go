@@ -97,7 +97,7 @@ func (s *Settler) Observe(ctx context.Context, namespace string) (relation.Snaps
 			return snapshot, err
 		}
 		snapshot.Applications, snapshot.Orphans = application.Gather(in)
-		snapshot.Strays, snapshot.Ended = in.Strays, relation.Ended(in.Pods)
+		snapshot.Strays, snapshot.Ended = relation.Strays(in, snapshot.Applications), relation.Ended(in.Pods)
 	}
 	s.referrers.observed(namespace, snapshot.Applications)
 	secrets := granted{s.Live, &s.sights, cmp.Or(s.LookEvery, lookEvery), s.Now}
