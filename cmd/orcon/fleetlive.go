@@ -128,7 +128,7 @@ func (l *fleetLive) ask(ctx context.Context, me string) error {
 	}
 	if !acts {
 		l.denied = fmt.Sprintf("permissions of %s are unverified, and your own count: you may not act as it: kubectl create rolebinding "+
-			"orcon-act-%s -n %s --clusterrole=%s --user=%s", l.accountName(), objectName(me), l.set.Namespace, bundle.AccountRole, me)
+			"orcon-act-%s -n %s --clusterrole=%s --user=%s", l.accountName(), objectName(me), l.set.Namespace, bundle.AccountRole, shellWord(me))
 		return nil
 	}
 	return l.askRecords(ctx)

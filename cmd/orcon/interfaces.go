@@ -99,7 +99,7 @@ func unlistable(ctx context.Context, kinds client.Client, err error) error {
 	return fmt.Errorf("you may not list the interfaces of the cluster: %w. An administrator of the cluster permits that by\n"+
 		"kubectl create clusterrole orcon-interfaces --verb=get,list --resource=interfaces.%[2]s%[3]s\n"+
 		"kubectl create clusterrolebinding orcon-interfaces-%[4]s --clusterrole=orcon-interfaces --user=%[5]s%[3]s",
-		err, v1alpha1.GroupVersion.Group, apply, objectName(me), me)
+		err, v1alpha1.GroupVersion.Group, apply, objectName(me), shellWord(me))
 }
 
 // known returns the built-in interfaces and those of the cluster, in order of name. The error says

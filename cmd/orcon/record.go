@@ -137,7 +137,7 @@ func (o *recordOptions) unreadable(ctx context.Context, namespace string, err er
 	me := o.me(ctx)
 	return fmt.Errorf("%w: the cluster role edit has that permission, and view has not. An administrator of the namespace permits it "+
 		"alone by\nkubectl create rolebinding orcon-databags-%s -n %s --clusterrole=orcon-databags --user=%s --dry-run=client -o yaml | "+
-		"kubectl apply -f -", err, objectName(me), namespace, me)
+		"kubectl apply -f -", err, objectName(me), namespace, shellWord(me))
 }
 
 // entriesOf returns the last commits to all bags, in order of time.

@@ -54,7 +54,7 @@ func roleOf(user, namespace, name, rules string) string {
 	const apply = " --dry-run=client -o yaml | kubectl apply -f -"
 	return fmt.Sprintf("kubectl create role %[1]s -n %[2]s %[3]s%[4]s\n"+
 		"kubectl create rolebinding %[1]s -n %[2]s --role=%[1]s --user=%[5]s%[4]s",
-		name, namespace, rules, apply, user)
+		name, namespace, rules, apply, shellWord(user))
 }
 
 // aboutRecord reports whether the API server refused a Secret of a record.
@@ -89,9 +89,9 @@ func (o *approveOptions) permitted(ctx context.Context, name string, err error) 
 	lines := []string{fmt.Sprintf("To approve, a user reads BundleDeployment %s and the Secrets that hold its plan, whose names change with "+
 		"each revision, and creates an Approval. An administrator of namespace %s permits that by", name, namespace)}
 	for _, command := range []string{
-		fmt.Sprintf("rolebinding orcon-approve-%s -n %s --clusterrole=orcon-bundle-approve --user=%s", binding, namespace, me),
+		fmt.Sprintf("rolebinding orcon-approve-%s -n %s --clusterrole=orcon-bundle-approve --user=%s", binding, namespace, shellWord(me)),
 		fmt.Sprintf("role orcon-approve-secrets -n %s --verb=get --resource=secrets", namespace),
-		fmt.Sprintf("rolebinding orcon-approve-secrets-%s -n %s --role=orcon-approve-secrets --user=%s", binding, namespace, me),
+		fmt.Sprintf("rolebinding orcon-approve-secrets-%s -n %s --role=orcon-approve-secrets --user=%s", binding, namespace, shellWord(me)),
 	} {
 		lines = append(lines, "kubectl create "+command+" --dry-run=client -o yaml | kubectl apply -f -")
 	}
@@ -102,6 +102,15 @@ func (o *approveOptions) permitted(ctx context.Context, name string, err error) 
 // nor %, and shells give other characters a meaning.
 func objectName(user string) string {
 	return regexp.MustCompile(`[^A-Za-z0-9.@:_-]`).ReplaceAllString(user, "-")
+}
+
+// shellWord returns a word as shells read it. The names of users come from certificates and identity providers, and may
+// have blanks and quotes.
+func shellWord(word string) string {
+	if word != "" && !regexp.MustCompile(`[^A-Za-z0-9_@%+=:,./-]`).MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // withheld prints what a read-only look could not find out.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -89,5 +90,44 @@ func TestQuietPlanTellsWhatItMayNotRead(t *testing.T) {
 		assert.Zero(t, code, errs)
 		assert.Contains(t, out, "nothing to change in 1 object")
 		assert.Contains(t, errs, "note: not compared, since you may not read ConfigMap shop/colour\n", quiet)
+	}
+}
+
+// The commands that permit a user something can be pasted for each name that a certificate or an identity provider gives:
+// a shell reads it as one word, and runs none of it.
+func TestCommandsOfRightsCanBePasted(t *testing.T) {
+	const user = "CN=Jane O'Hara; echo $HOME, Ops"
+	who := map[string]string{
+		"/apis": `{"kind":"APIGroupList","apiVersion":"v1","groups":[
+			{"name":"orcon.tengu.io","versions":[{"groupVersion":"orcon.tengu.io/v1alpha1","version":"v1alpha1"}]},
+			{"name":"authentication.k8s.io","versions":[{"groupVersion":"authentication.k8s.io/v1","version":"v1"}]}]}`,
+		"/apis/authentication.k8s.io/v1":                    selfReview,
+		"/apis/authentication.k8s.io/v1/selfsubjectreviews": strings.Replace(whoIsLow, "low", user, 1),
+		"/apis/orcon.tengu.io/v1alpha1": strings.Replace(kindsOf, `"resources":[`,
+			`"resources":[{"name":"databags","kind":"Databag","namespaced":true},`, 1),
+		group + "namespaces/shop/relations":                 listOf("Relation", `{"metadata":{"namespace":"shop","name":"web-db"},"state":{"id":7}}`),
+		group + "namespaces/shop/databags":                  "",
+		group + "namespaces/shop/bundledeployments/shop":    "",
+		group + "interfaces":                                "",
+		"/api/v1/namespaces/kube-system":                    `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"kube-system","uid":"u"}}`,
+		"/api/v1/namespaces/shop/secrets/orcon-bundle-shop": "",
+	}
+	// A shell that prints the words of kubectl, each in brackets.
+	const shell = `kubectl() { printf '[%s]' "$@" >&2; cat >/dev/null; }; `
+	for name, args := range map[string][]string{
+		"Record": {"record", "7"}, "History": {"history", "shop"}, "Approve": {"approve", "shop", "--yes"}, "Interfaces": {"interfaces", "mine"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, _, errs := call("", append(args, answering(t, who)...)...)
+			pasted := ""
+			for line := range strings.Lines(errs) {
+				if strings.HasPrefix(line, "kubectl create ") {
+					pasted += line
+				}
+			}
+			words, err := exec.CommandContext(t.Context(), "sh", "-c", shell+pasted).CombinedOutput()
+			assert.NoError(t, err, pasted)
+			assert.Contains(t, string(words), "[--user="+user+"]", pasted)
+		})
 	}
 }
