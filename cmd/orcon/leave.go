@@ -59,18 +59,18 @@ func (o *leaveOptions) run(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(c.Context(), o.timeout)
-	defer cancel()
 	question, show, do := "Leave, and keep everything?", showKept, keepAll
 	if o.end {
 		question, show, do = "End every relation, and delete all of Orcon?", showEnded, endAll
 	}
-	if err := show(ctx, s, cluster); err != nil {
+	if err := show(c.Context(), s, cluster); err != nil {
 		return err
 	}
 	if err := o.agree(c, question); err != nil {
 		return err
 	}
+	ctx, cancel := context.WithTimeout(c.Context(), o.timeout)
+	defer cancel()
 	if err := do(ctx, cluster); err != nil {
 		return unfinished(c, err)
 	}
