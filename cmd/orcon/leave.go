@@ -189,15 +189,15 @@ func ready(ctx context.Context, cluster removal.Cluster, census relation.Census)
 	}
 	if len(sets) > 0 {
 		return fmt.Errorf("cannot leave yet: %d IntegrationSets would make their members again, the first is %s: "+
-			"delete them first: kubectl delete integrationsets --all -A", len(sets), sets[0])
+			"delete them first: kubectl delete integrationsets.orcon.tengu.io --all -A", len(sets), sets[0])
 	}
 	if len(bundles) > 0 {
 		return fmt.Errorf("cannot leave yet: only the bundle controller can delete what %d BundleDeployments deployed, the first is %s: "+
-			"delete them first: kubectl delete bundledeployments --all -A", len(bundles), bundles[0])
+			"delete them first: kubectl delete bundledeployments.orcon.tengu.io --all -A", len(bundles), bundles[0])
 	}
 	if len(workspaces) > 0 {
 		return fmt.Errorf("cannot leave yet: the states of %d JobWorkspaces would be deleted with Orcon's namespace, the first is %s: "+
-			"keep what you need with orcon job state pull, then delete them: kubectl delete jobworkspaces --all -A",
+			"keep what you need with orcon job state pull, then delete them: kubectl delete jobworkspaces.orcon.tengu.io --all -A",
 			len(workspaces), workspaces[0])
 	}
 	runs, err := cluster.Runs(ctx, removal.RelationsController)

@@ -4,10 +4,15 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"regexp"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/restmapper"
 )
 
 // slowUser answers a question once a time has passed.
@@ -34,4 +39,28 @@ func TestLeaveWaitsForTheAnswer(t *testing.T) {
 			assert.Zero(t, code, "%s%s", out.String(), errs.String())
 		})
 	}
+}
+
+// What leave has the user delete in all namespaces is Orcon's, also in a cluster that has a kind of the same name: Fleet
+// of Rancher has BundleDeployments too, and kubectl takes the first group for a name without one.
+func TestLeaveDeletesNoOtherKind(t *testing.T) {
+	served := func(group string) *restmapper.APIGroupResources {
+		version := metav1.GroupVersionForDiscovery{GroupVersion: group + "/v1alpha1", Version: "v1alpha1"}
+		return &restmapper.APIGroupResources{
+			Group: metav1.APIGroup{Name: group, Versions: []metav1.GroupVersionForDiscovery{version}, PreferredVersion: version},
+			VersionedResources: map[string][]metav1.APIResource{"v1alpha1": {
+				{Name: "bundledeployments", SingularName: "bundledeployment", Kind: "BundleDeployment", Namespaced: true},
+			}},
+		}
+	}
+	kubectl := restmapper.NewDiscoveryRESTMapper([]*restmapper.APIGroupResources{served("fleet.cattle.io"), served("orcon.tengu.io")})
+	code, _, errs := call("", append([]string{"leave", "--end"}, answering(t, map[string]string{
+		group + "bundledeployments": listOf("BundleDeployment", `{"metadata":{"namespace":"shop","name":"blog"}}`),
+	})...)...)
+	assert.Equal(t, exitMisuse, code)
+	words := regexp.MustCompile(`kubectl delete (\S+) --all -A`).FindStringSubmatch(errs)
+	require.Len(t, words, 2, errs)
+	deleted, err := kubectl.ResourceFor(schema.ParseGroupResource(words[1]).WithVersion(""))
+	require.NoError(t, err)
+	assert.Equal(t, "orcon.tengu.io", deleted.Group, errs)
 }
