@@ -220,9 +220,15 @@ func TestCheck(t *testing.T) {
 		"NotInstalled": {why: "the cure is the command", change: answers{deployments: `{"kind":"DeploymentList","apiVersion":"apps/v1","items":[]}`}, want: []string{"FAIL Deployments of Orcon: not installed: orcon install builtin:selfsigned"}},
 		"NotAsked":     {why: "the pod was admitted as it was", change: answers{pods: `{"kind":"Pod","apiVersion":"v1","metadata":{}}`}, want: []string{"FAIL the webhook injects a pod (dry run in shop): the API server admits a declaring pod without calling the webhook"}},
 		"OtherPolicy":  {why: "a quota says nothing about Orcon", change: answers{pods: http.StatusForbidden}, want: []string{"SKIP the webhook injects a pod (dry run in shop): another admission refuses the pod"}},
-		"NoTrust":      {why: "the API server cannot verify the webhook", change: answers{webhooks: strings.ReplaceAll(well[webhooks].(string), "Y2VydA==", "")}, want: []string{"FAIL MutatingWebhookConfiguration relations-mutating-webhook: its caBundle is empty"}},
-		"NoPlace":      {why: "nowhere to try the webhook", change: answers{namespaces: `{"kind":"NamespaceList","apiVersion":"v1","items":[]}`}, want: []string{"SKIP the webhook injects a pod: no namespace has opted in: kubectl label namespace NAME tengu-injector=enabled"}},
-		"ProxyStatus":  {why: "the API server's own 404 is no answer of the controller", change: answers{proxy: http.StatusNotFound}, want: []string{"FAIL the relations API of orcon-system answers"}},
+		"OtherWebhook": {
+			why:    "a webhook of another project that is down says nothing about Orcon, whose other findings are shown",
+			change: answers{pods: fmt.Errorf(`failed calling webhook "validate.kyverno.svc-fail": no endpoints available`)},
+			want: []string{`SKIP the webhook injects a pod (dry run in shop): another admission refuses the pod: failed calling webhook "validate.kyverno.svc-fail"`,
+				"ok Deployment orcon-system/relations-controller"},
+		},
+		"NoTrust":     {why: "the API server cannot verify the webhook", change: answers{webhooks: strings.ReplaceAll(well[webhooks].(string), "Y2VydA==", "")}, want: []string{"FAIL MutatingWebhookConfiguration relations-mutating-webhook: its caBundle is empty"}},
+		"NoPlace":     {why: "nowhere to try the webhook", change: answers{namespaces: `{"kind":"NamespaceList","apiVersion":"v1","items":[]}`}, want: []string{"SKIP the webhook injects a pod: no namespace has opted in: kubectl label namespace NAME tengu-injector=enabled"}},
+		"ProxyStatus": {why: "the API server's own 404 is no answer of the controller", change: answers{proxy: http.StatusNotFound}, want: []string{"FAIL the relations API of orcon-system answers"}},
 		"Viewer": {
 			why: "what a viewer may not see is skipped, the rest is checked",
 			change: answers{

@@ -47,7 +47,8 @@ func (c *checker) admitted(full string, pod *corev1.Pod, err error) error {
 		c.add(full, "")
 	case strings.Contains(err.Error(), "relations.tengu.io"):
 		c.add(full, err.Error()+": look at the Deployment relations-mutating-webhook")
-	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsNotFound(err):
+	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsNotFound(err),
+		strings.Contains(err.Error(), `webhook "`): // one of another project fails, or refuses with a code of its own
 		c.skip(full, "another admission refuses the pod: "+err.Error())
 	default:
 		return fmt.Errorf("cannot try the webhook: %w", err)
