@@ -40,6 +40,14 @@ var addOns = []addOn{ //nolint:gochecknoglobals // a constant
 	},
 }
 
+// runsAs reports whether a Deployment is that of the controller.
+func (a addOn) runsAs(d *appsv1.Deployment) bool { return d.Labels["app.kubernetes.io/name"] == a.name }
+
+// isAddOn reports whether a Deployment serves no relations.
+func isAddOn(d *appsv1.Deployment) bool {
+	return slices.ContainsFunc(addOns, func(a addOn) bool { return a.runsAs(d) })
+}
+
 // absent looks for add-ons that are not installed.
 type absent struct{ *checker }
 
@@ -47,8 +55,7 @@ type absent struct{ *checker }
 // list these: the roles of viewers come with the controller.
 func (c absent) check(ctx context.Context, deployments []appsv1.Deployment) error {
 	for _, a := range addOns {
-		is := func(d appsv1.Deployment) bool { return d.Labels["app.kubernetes.io/name"] == a.name }
-		if slices.ContainsFunc(deployments, is) {
+		if slices.ContainsFunc(deployments, func(d appsv1.Deployment) bool { return a.runsAs(&d) }) {
 			continue
 		}
 		kind := metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: a.kind + "List"}

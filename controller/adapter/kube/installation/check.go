@@ -226,7 +226,7 @@ func (c *checker) deployments(ctx context.Context) error {
 		c.add(check, notInstalled)
 	}
 	for _, d := range list.Items {
-		if whole || d.Labels["app.kubernetes.io/name"] != "bundle-controller" {
+		if whole || !isAddOn(&d) {
 			c.add(fmt.Sprintf("Deployment %s/%s", d.Namespace, d.Name), deploymentTrouble(&d))
 		}
 	}

@@ -145,6 +145,7 @@ func TestCheck(t *testing.T) {
 		change    answers
 		namespace string
 		want      []string
+		without   string
 	}{
 		"AccountsClosed": {
 			why:    "TRUST.md R1: who needs a RoleBinding, and the command that makes it, for each account once",
@@ -248,6 +249,13 @@ func TestCheck(t *testing.T) {
 				"labels":{"app.kubernetes.io/name":"relations-controller"}},"spec":{"replicas":0}}]}`},
 			want: []string{"FAIL Deployment orcon-system/relations-controller: 0 replicas are wanted: kubectl -n orcon-system scale deployment relations-controller --replicas=2"},
 		},
+		"NamespaceOthers": {
+			why: "runs concern no relation of the namespace", namespace: "shop",
+			change: answers{deployments: `{"kind":"DeploymentList","apiVersion":"apps/v1","items":[{"metadata":{"namespace":"orcon-system","name":"job-controller",
+				"labels":{"app.kubernetes.io/name":"job-controller"}},"spec":{"replicas":0}}]}`},
+			without: "job-controller",
+			want:    []string{"ok namespace shop is opted in"},
+		},
 		"NamespaceUnseen": {
 			why: "a user of one namespace may not list Deployments of others", namespace: "shop",
 			change: answers{"GET /apis/apps/v1/deployments": http.StatusForbidden},
@@ -322,6 +330,9 @@ func TestCheck(t *testing.T) {
 			}
 			for _, want := range tc.want {
 				assert.Contains(t, lines.String(), want, tc.why)
+			}
+			if tc.without != "" {
+				assert.NotContains(t, lines.String(), tc.without, tc.why)
 			}
 		})
 	}
