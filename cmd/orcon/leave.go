@@ -179,26 +179,28 @@ func showEnded(ctx context.Context, s screen, cluster removal.Cluster) error {
 	return err
 }
 
-// ready returns an error if relations cannot end, or bundles would be left behind.
+// ready returns an error if relations cannot end, or if anything would be left behind.
 func ready(ctx context.Context, cluster removal.Cluster, census relation.Census) error {
-	sets, err := cluster.Sets(ctx)
-	bundles, failed := cluster.Bundles(ctx)
-	workspaces, unread := cluster.Workspaces(ctx)
-	if err := errors.Join(err, failed, unread); err != nil {
-		return err
-	}
-	if len(sets) > 0 {
-		return fmt.Errorf("cannot leave yet: %d IntegrationSets would make their members again, the first is %s: "+
-			"delete them first: kubectl delete integrationsets.orcon.tengu.io --all -A", len(sets), sets[0])
-	}
-	if len(bundles) > 0 {
-		return fmt.Errorf("cannot leave yet: only the bundle controller can delete what %d BundleDeployments deployed, the first is %s: "+
-			"delete them first: kubectl delete bundledeployments.orcon.tengu.io --all -A", len(bundles), bundles[0])
-	}
-	if len(workspaces) > 0 {
-		return fmt.Errorf("cannot leave yet: the states of %d JobWorkspaces would be deleted with Orcon's namespace, the first is %s: "+
-			"keep what you need with orcon job state pull, then delete them: kubectl delete jobworkspaces.orcon.tengu.io --all -A",
-			len(workspaces), workspaces[0])
+	for _, first := range []struct {
+		list func(context.Context) ([]string, error)
+		why  string
+	}{
+		{cluster.Sets, "%d IntegrationSets would make their members again, the first is %s: " +
+			"delete them first: kubectl delete integrationsets.orcon.tengu.io --all -A"},
+		{cluster.Bundles, "only the bundle controller can delete what %d BundleDeployments deployed, the first is %s: " +
+			"delete them first: kubectl delete bundledeployments.orcon.tengu.io --all -A"},
+		{cluster.Workspaces, "the states of %d JobWorkspaces would be deleted with Orcon's namespace, the first is %s: " +
+			"keep what you need with orcon job state pull, then delete them: kubectl delete jobworkspaces.orcon.tengu.io --all -A"},
+		{cluster.HeldRuns, "only the job controller can end %d JobRuns, the first is %s: " +
+			"delete them first: kubectl delete jobruns.orcon.tengu.io --all -A; if it does not run, orcon release lets them go"},
+	} {
+		names, err := first.list(ctx)
+		if err != nil {
+			return err
+		}
+		if len(names) > 0 {
+			return fmt.Errorf("cannot leave yet: "+first.why, len(names), names[0])
+		}
 	}
 	runs, err := cluster.Runs(ctx, removal.RelationsController)
 	if err == nil && !runs && len(census.Relations)+len(census.Unhandled()) > 0 {

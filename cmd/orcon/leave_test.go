@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -63,4 +64,23 @@ func TestLeaveDeletesNoOtherKind(t *testing.T) {
 	deleted, err := kubectl.ResourceFor(schema.ParseGroupResource(words[1]).WithVersion(""))
 	require.NoError(t, err)
 	assert.Equal(t, "orcon.tengu.io", deleted.Group, errs)
+}
+
+// A JobRun that the job controller has yet to end would keep its definition: leave does not take the controller away
+// before. One that is done is deleted with the definition.
+func TestLeaveWaitsForRuns(t *testing.T) {
+	kinds := strings.Replace(kindsOf, `"resources":[`, `"resources":[{"name":"jobruns","kind":"JobRun","namespaced":true},`, 1)
+	of := func(finalizers string) []string {
+		return append([]string{"leave", "--end", "--yes"}, answering(t, map[string]string{
+			"/apis/orcon.tengu.io/v1alpha1": kinds,
+			group + "jobruns": listOf("JobRun", `{"metadata":{"namespace":"lab","name":"net-1","deletionTimestamp":"2026-01-02T03:04:05Z",`+
+				`"finalizers":[`+finalizers+`]}}`),
+		})...)
+	}
+	code, out, errs := call("", of(`"orcon.tengu.io/job"`)...)
+	assert.Equal(t, exitMisuse, code, out)
+	assert.Contains(t, errs, "cannot leave yet: only the job controller can end 1 JobRuns, the first is lab/net-1: delete them first: "+
+		"kubectl delete jobruns.orcon.tengu.io --all -A; if it does not run, orcon release lets them go")
+	code, _, errs = call("", of("")...)
+	assert.Zero(t, code, errs)
 }

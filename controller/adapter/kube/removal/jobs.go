@@ -10,6 +10,20 @@ import (
 	jobv1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
 )
 
+// HeldRuns lists the JobRuns of all namespaces that the controller of stateful runs has yet to end, as namespace/name.
+// Without it their definition stays, since it waits for them.
+func (c Cluster) HeldRuns(ctx context.Context) ([]string, error) {
+	var all jobv1alpha1.JobRunList
+	err := c.list(ctx, &all)
+	var names []string
+	for i := range all.Items {
+		if r := &all.Items[i]; controllerutil.ContainsFinalizer(r, jobv1alpha1.Finalizer) {
+			names = append(names, r.Namespace+"/"+r.Name)
+		}
+	}
+	return names, err
+}
+
 // jobs lists what waits for the controller of stateful runs.
 func (h Holds) jobs(ctx context.Context) ([]Held, error) {
 	var workspaces jobv1alpha1.JobWorkspaceList
