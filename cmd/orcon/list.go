@@ -23,6 +23,9 @@ const (
 	byDeployment = "BundleDeployment"
 )
 
+// stateUnreadable is the state of a bundle whose record cannot be read.
+const stateUnreadable = "Unreadable"
+
 // installedBundle is one line of list.
 type installedBundle struct {
 	Namespace string `json:"namespace"`
@@ -111,7 +114,7 @@ func bundleStyle(state string) style {
 	switch state {
 	case string(bundle.StateSucceeded), stateReady:
 		return good
-	case string(bundle.StateFailed), stateFailed:
+	case string(bundle.StateFailed), stateFailed, stateUnreadable:
 		return bad
 	}
 	return warns
@@ -178,6 +181,12 @@ func listDeployed(ctx context.Context, kinds client.Reader, namespace string) (a
 
 // installedByHand returns the bundle of a record that orcon install wrote.
 func installedByHand(i cluster.Installed) installedBundle {
+	if i.Unreadable != nil {
+		return installedBundle{
+			Namespace: i.Namespace, Name: i.Name, By: byInstall, State: stateUnreadable,
+			Message: fmt.Sprintf("Secret orcon-bundle-%s, its record, cannot be read: %v: restore the Secret", i.Name, i.Unreadable),
+		}
+	}
 	last := i.Record.Last()
 	b := installedBundle{i.Namespace, i.Name, byInstall, int64(last.Number), string(last.State), last.Message}
 	if last.State == bundle.StateActive && b.Message == "" {

@@ -263,6 +263,27 @@ shop        shop   BundleDeployment   2          ready    all relations are read
 	}
 }
 
+// A Secret that is no record, which who may write Secrets in a namespace can make, hides no bundle of another namespace.
+func TestListShowsOthersBesideAnUnreadableRecord(t *testing.T) {
+	text, err := json.Marshal(map[string]any{"record": bundle.Record{Revisions: []bundle.Revision{{Number: 3, State: bundle.StateSucceeded}}}})
+	require.NoError(t, err)
+	record := func(namespace, name, data string) string {
+		return `{"type":"orcon.tengu.io/bundle","metadata":{"namespace":"` + namespace + `","name":"orcon-bundle-` + name + `"},"data":{"data":"` +
+			base64.StdEncoding.EncodeToString([]byte(data)) + `"}}`
+	}
+	server := answering(t, map[string]string{
+		group + "bundledeployments": listOf("BundleDeployment", ""),
+		"/api/v1/secrets":           `{"kind":"SecretList","apiVersion":"v1","items":[` + record("lab", "mine", "none") + "," + record("prod", "blog", string(text)) + `]}`,
+	})
+	code, out, errs := call("", append([]string{"list"}, server...)...)
+	require.Zero(t, code, errs)
+	assert.Regexp(t, `(?m)^prod +blog +orcon install +3 +Succeeded`, out)
+	assert.Regexp(t, `(?m)^lab +mine +orcon install +0 +Unreadable +Secret orcon-bundle-mine, its record, cannot be read: `, out)
+
+	_, _, errs = call("", append([]string{"pause", "blog"}, server...)...)
+	assert.Contains(t, errs, "; blog is in namespace prod (orcon install): use -n prod")
+}
+
 // Where four eyes are required, the user who requested the change cannot approve it: the Approval would
 // have no effect.
 func TestApproveOwnChange(t *testing.T) {

@@ -18,10 +18,13 @@ import (
 type Installed struct {
 	Namespace, Name string
 	Record          bundle.Record
+	// Unreadable is why the record cannot be read; nil if it can.
+	Unreadable error
 }
 
-// List returns the deployments whose records a namespace has, every namespace for "". A user who
-// may not list Secrets gets a Forbidden error.
+// List returns the deployments whose records a namespace has, every namespace for "", also those whose record cannot be
+// read: who may write Secrets in one namespace hides no deployment of another. A user who may not list Secrets gets a
+// Forbidden error.
 func List(ctx context.Context, config *rest.Config, namespace string) ([]Installed, error) {
 	config = rest.CopyConfig(config)
 	config.QPS = -1 // the API server's own fairness limits us
@@ -40,10 +43,8 @@ func List(ctx context.Context, config *rest.Config, namespace string) ([]Install
 			continue
 		}
 		var s stored
-		if err := json.Unmarshal(secret.Data[storedKey], &s); err != nil {
-			return nil, fmt.Errorf("cannot read the record of %s/%s: %w", secret.Namespace, name, err)
-		}
-		all = append(all, Installed{secret.Namespace, name, s.Record})
+		unreadable := json.Unmarshal(secret.Data[storedKey], &s)
+		all = append(all, Installed{secret.Namespace, name, s.Record, unreadable})
 	}
 	return all, nil
 }
