@@ -202,6 +202,7 @@ func newChoice(about choice) *cobra.Command {
 	return c
 }
 
+// run decides about each side. One that cannot be changed does not hold back the rest.
 func (o *choiceOptions) run(c *cobra.Command, names []string) error {
 	kinds, namespace, err := o.open()
 	if err != nil {
@@ -216,15 +217,22 @@ func (o *choiceOptions) run(c *cobra.Command, names []string) error {
 		return nil
 	}
 	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.EndKey, o.value)
+	var failed []error
 	for i := range sides {
-		if err := kinds.Patch(c.Context(), &sides[i], client.RawPatch(types.MergePatchType, patch)); err != nil {
-			return fmt.Errorf("cannot %s the end of relation side %s: %w", o.verb, sides[i].Name, err)
+		outcome := o.done
+		err := kinds.Patch(c.Context(), &sides[i], client.RawPatch(types.MergePatchType, patch))
+		switch {
+		case apierrors.IsNotFound(err):
+			outcome = "its end is over already"
+		case err != nil:
+			failed = append(failed, fmt.Errorf("cannot %s the end of relation side %s: %w", o.verb, sides[i].Name, err))
+			continue
 		}
-		if _, err := fmt.Fprintf(c.OutOrStdout(), "%s: %s\n", sides[i].Name, o.done); err != nil {
+		if _, err := fmt.Fprintf(c.OutOrStdout(), "%s: %s\n", sides[i].Name, outcome); err != nil {
 			return err
 		}
 	}
-	return nil
+	return errors.Join(failed...)
 }
 
 // sides returns the sides that the command is about. All are checked before any is changed.

@@ -43,3 +43,28 @@ func TestEnds(t *testing.T) {
 		})
 	}
 }
+
+// Handlers go on while a person decides: an end that is over meanwhile, or one that cannot be changed, does not keep the
+// decision from the others.
+func TestEndsDecidesAboutTheRest(t *testing.T) {
+	const sides = group + "namespaces/shop/relationsides"
+	side := func(name string) string {
+		return `{"apiVersion":"orcon.tengu.io/v1alpha1","kind":"RelationSide","metadata":{"namespace":"shop","name":"` + name + `"},` +
+			`"spec":{"role":"Provider"},"state":{"end":{"time":"2026-01-02T03:04:05Z","state":"Held"}}}`
+	}
+	all := map[string]string{
+		"/apis/orcon.tengu.io/v1alpha1": `{"kind":"APIResourceList","groupVersion":"orcon.tengu.io/v1alpha1",
+			"resources":[{"name":"relationsides","kind":"RelationSide","namespaced":true}]}`,
+		sides:        listOf("RelationSide", side("a")+","+side("b")+","+side("c")),
+		sides + "/c": side("c"),
+	}
+	code, out, errs := call("", append([]string{"ends", "confirm", "--all"}, answering(t, all)...)...)
+	assert.Zero(t, code, errs)
+	assert.Equal(t, "a: its end is over already\nb: its end is over already\nc: handlers run for its end\n", out)
+
+	all[sides+"/b"] = "" // forbidden
+	code, out, errs = call("", append([]string{"ends", "confirm", "--all"}, answering(t, all)...)...)
+	assert.Equal(t, exitMisuse, code)
+	assert.Equal(t, "a: its end is over already\nc: handlers run for its end\n", out)
+	assert.Contains(t, errs, "cannot confirm the end of relation side b: ")
+}
