@@ -194,12 +194,34 @@ func newChoice(about choice) *cobra.Command {
 		RunE:    func(c *cobra.Command, names []string) error { return o.run(c, names) },
 	}
 	o.flags(c)
+	c.ValidArgsFunction = o.completeSides
 	which := "every end of the namespace that is held"
 	if o.value == v1alpha1.EndWaive {
 		which = "every end of the namespace that is owed or held"
 	}
 	c.Flags().BoolVar(&o.all, "all", false, which)
 	return c
+}
+
+// completeSides completes the names of sides whose ends the choice may be made for, without those that are named already.
+func (o *choiceOptions) completeSides(c *cobra.Command, named []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return soon(func() []cobra.Completion {
+		kinds, namespace, err := o.open()
+		if err != nil {
+			return nil
+		}
+		sides, err := endedSides(c.Context(), kinds, namespace)
+		if err != nil {
+			return nil
+		}
+		var names []cobra.Completion
+		for i := range sides {
+			if o.allowed(&sides[i]) == nil && !slices.Contains(named, sides[i].Name) {
+				names = append(names, sides[i].Name)
+			}
+		}
+		return names
+	}), cobra.ShellCompDirectiveNoFileComp
 }
 
 // run decides about each side. One that cannot be changed does not hold back the rest.

@@ -68,3 +68,20 @@ func TestEndsDecidesAboutTheRest(t *testing.T) {
 	assert.Equal(t, "a: its end is over already\nc: handlers run for its end\n", out)
 	assert.Contains(t, errs, "cannot confirm the end of relation side b: ")
 }
+
+// Shells complete the names of ends that a person may decide about, each once, and no names of files.
+func TestEndsCompletes(t *testing.T) {
+	side := func(name, role string) string {
+		return `{"metadata":{"namespace":"shop","name":"` + name + `"},"spec":{"role":"` + role + `"},"state":{"end":{"time":"2026-01-02T03:04:05Z","state":"Held"}}}`
+	}
+	server := answering(t, map[string]string{
+		"/apis/orcon.tengu.io/v1alpha1": `{"kind":"APIResourceList","groupVersion":"orcon.tengu.io/v1alpha1",
+			"resources":[{"name":"relationsides","kind":"RelationSide","namespaced":true}]}`,
+		group + "namespaces/shop/relationsides": listOf("RelationSide", side("a", "Provider")+","+side("b", "Provider")+","+side("c", "Requirer")+
+			`,{"metadata":{"namespace":"shop","name":"lives"},"spec":{"role":"Provider"}}`),
+	})
+	_, out, _ := call("", append(append([]string{"__complete", "ends", "keep"}, server...), "")...)
+	assert.Equal(t, "a\nb\n:4\n", out)
+	_, out, _ = call("", append(append([]string{"__complete", "ends", "keep"}, server...), "a", "")...)
+	assert.Equal(t, "b\n:4\n", out)
+}
