@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -152,11 +154,13 @@ func entriesOf(all []history.RecordedBag) []domain.Entry {
 // pollRecord is the time between two looks of --follow.
 const pollRecord = time.Second
 
-// followEntries prints entries that are newer than those printed, until ctx ends.
+// followEntries prints entries that are newer than those printed, until ctx ends. An API server that is away for a while
+// does not end it.
 func (o *recordOptions) followEntries(ctx context.Context, s screen, printed []domain.Entry,
 	look func() ([]domain.Entry, error)) error {
 	seen := map[string]domain.Entry{}
 	noteSeen(seen, printed)
+	away := false
 	ticker := time.NewTicker(pollRecord)
 	defer ticker.Stop()
 	for {
@@ -166,15 +170,30 @@ func (o *recordOptions) followEntries(ctx context.Context, s screen, printed []d
 		case <-ticker.C:
 		}
 		all, err := look()
-		if err != nil {
+		switch {
+		case err != nil && passes(err):
+			if !away {
+				s.note(fmt.Sprintf("note: no new commits are shown until the API server answers: %v", err))
+			}
+			away = true
+			continue
+		case err != nil:
 			return err
 		}
+		away = false
 		fresh := slices.DeleteFunc(all, func(e domain.Entry) bool { return !newer(e, seen[bagOf(e)]) })
 		noteSeen(seen, fresh)
 		if err := o.printEntries(s, fresh, false); err != nil {
 			return err
 		}
 	}
+}
+
+// passes reports whether an error passes by itself: the API server is away, or busy.
+func passes(err error) bool {
+	_, away := errors.AsType[*url.Error](err)
+	return away || apierrors.IsServiceUnavailable(err) || apierrors.IsTooManyRequests(err) || apierrors.IsInternalError(err) ||
+		apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err)
 }
 
 // noteSeen records the last commit of each bag; entries are in order of time.

@@ -3,6 +3,9 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/history"
@@ -82,6 +87,25 @@ func TestRecordFollows(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, entries, 2)
 	assert.Equal(t, []string{"2", "3"}, []string{entries[0].Changed["a"], entries[1].Changed["a"]})
+}
+
+// --follow goes on when the API server is back, as after the change of its leader, and ends where the user may not read.
+func TestRecordFollowsBeyondAnOutage(t *testing.T) {
+	var out, errs bytes.Buffer
+	busy := apierrors.NewServiceUnavailable("busy")
+	gone := &url.Error{Op: "Get", URL: "https://a", Err: errors.New("connection refused")}
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "databags"}, "", errors.New("no"))
+	answers := []error{fmt.Errorf("cannot list the databags: %w", busy), gone, nil, forbidden}
+	look := func() (all []domain.Entry, err error) {
+		err, answers = answers[0], answers[1:]
+		return entriesOf([]history.RecordedBag{saying("web/0", nil, map[string]string{"a": "1"})}), err
+	}
+	err := (&recordOptions{}).followEntries(t.Context(), screen{out: &out, errs: &errs}, nil, look)
+	assert.Equal(t, error(forbidden), err)
+	entries, err := domain.Parse(out.Bytes())
+	require.NoError(t, err)
+	assert.Len(t, entries, 1)
+	assert.Equal(t, "note: no new commits are shown until the API server answers: cannot list the databags: busy\n", errs.String(), "once")
 }
 
 // A bag that is made again counts from 1: what is said in it then is no less new.
