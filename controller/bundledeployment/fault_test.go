@@ -234,7 +234,8 @@ func TestUnreadableRecord(t *testing.T) {
 	assert.Equal(t, forbidden, w.ready().Reason)
 	assert.Contains(t, w.messages(), "the bundle controller may not act as ServiceAccount default: namespace shop has no RoleBinding to "+
 		"ClusterRole orcon-bundle-account for it: kubectl create rolebinding orcon-bundle-account -n shop "+
-		"--clusterrole=orcon-bundle-account --serviceaccount=orcon-system:bundle-controller; ", "TRUST.md R1")
+		"--clusterrole=orcon-bundle-account --serviceaccount=orcon-system:bundle-controller "+
+		"--dry-run=client -o yaml | kubectl apply -f -; ", "TRUST.md R1")
 	assert.Equal(t, status.ActiveRevision, w.deployment().Status.ActiveRevision)
 
 	w.unloadable = nil

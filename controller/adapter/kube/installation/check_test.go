@@ -140,6 +140,7 @@ func TestCheck(t *testing.T) {
 		all[accounts] = answer
 		return all
 	}
+	const again = " --dry-run=client -o yaml | kubectl apply -f -"
 	tests := map[string]struct {
 		why       string
 		change    answers
@@ -148,12 +149,13 @@ func TestCheck(t *testing.T) {
 		without   string
 	}{
 		"AccountsClosed": {
-			why:    "TRUST.md R1: who needs a RoleBinding, and the command that makes it, for each account once",
+			why: "TRUST.md R1: who needs a RoleBinding, and the command that makes it, for each account once, also where a RoleBinding of the " +
+				"name lets in a controller that has moved since",
 			change: with(`{"kind":"SubjectAccessReview","apiVersion":"authorization.k8s.io/v1","status":{"allowed":false}}`),
 			want: []string{"FAIL account default of BundleDeployments in namespace blog: the namespace does not let the bundle controller act as it: " +
-				"kubectl create rolebinding orcon-bundle-account -n blog --clusterrole=orcon-bundle-account --serviceaccount=orcon-system:bundle-controller\n" +
+				"kubectl create rolebinding orcon-bundle-account -n blog --clusterrole=orcon-bundle-account --serviceaccount=orcon-system:bundle-controller" + again + "\n" +
 				"FAIL account deployer of BundleDeployments in namespace shop: the namespace does not let the bundle controller act as it: " +
-				"kubectl create rolebinding orcon-bundle-account -n shop --clusterrole=orcon-bundle-account --serviceaccount=orcon-system:bundle-controller\n"},
+				"kubectl create rolebinding orcon-bundle-account -n shop --clusterrole=orcon-bundle-account --serviceaccount=orcon-system:bundle-controller" + again + "\n"},
 		},
 		"AccountsOpen": {
 			why:    "every namespace lets it in",
