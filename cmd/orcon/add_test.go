@@ -48,10 +48,18 @@ func TestAdd(t *testing.T) {
 			"a list gets another entry", pod + "  annotations:\n    tengu.io/consumes: http # pages\n    other: x\n", []string{"consumer", "--interface", "redis"},
 			"tengu.io/consumes: http # pages", "tengu.io/consumes: \"http,redis\" # pages",
 		},
-		"Quoted":    {"a quoted one too", pod + "  annotations: {tengu.io/consumes: 'http', other: x}\n", []string{"consumer", "--interface", "redis"}, "'http'", `"http,redis"`},
-		"Flow":      {"a mapping in braces", "kind: Pod\nmetadata: {name: web}\n", []string{"consumer", "--interface", "redis"}, "{name: web}", `{"annotations": {"tengu.io/consumes": "redis"}, name: web}`},
-		"Braces":    {"annotations in braces", "kind: Pod\nmetadata: {annotations: {}}\n", []string{"consumer", "--interface", "redis"}, "{}", `{"tengu.io/consumes": "redis"}`},
-		"JSON":      {"JSON stays JSON", `{"kind": "Pod", "metadata": {"name": "web"}}` + "\n", []string{"consumer", "--interface", "redis"}, `{"name"`, `{"annotations": {"tengu.io/consumes": "redis"}, "name"`},
+		"Quoted": {"a quoted one too", pod + "  annotations: {tengu.io/consumes: 'http', other: x}\n", []string{"consumer", "--interface", "redis"}, "'http'", `"http,redis"`},
+		"Flow":   {"a mapping in braces", "kind: Pod\nmetadata: {name: web}\n", []string{"consumer", "--interface", "redis"}, "{name: web}", `{"annotations": {"tengu.io/consumes": "redis"}, name: web}`},
+		"Braces": {"annotations in braces", "kind: Pod\nmetadata: {annotations: {}}\n", []string{"consumer", "--interface", "redis"}, "{}", `{"tengu.io/consumes": "redis"}`},
+		"JSON":   {"JSON stays JSON", `{"kind": "Pod", "metadata": {"name": "web"}}` + "\n", []string{"consumer", "--interface", "redis"}, `{"name"`, `{"annotations": {"tengu.io/consumes": "redis"}, "name"`},
+		"Letters": {
+			"letters of other languages before", pod + "  annotations: {owner: \"Zoë\", tengu.io/consumes: http}\n",
+			[]string{"consumer", "--interface", "redis"}, "consumes: http", `consumes: "http,redis"`,
+		},
+		"LettersBraces": {
+			"before braces", `{"kind": "Pod", "spec": {"hostname": "zoë"}, "metadata": {"name": "web"}}` + "\n",
+			[]string{"consumer", "--interface", "redis"}, `{"name"`, `{"annotations": {"tengu.io/consumes": "redis"}, "name"`,
+		},
 		"Empty":     {"annotations without entries", pod + "  name: web\n  annotations: # none yet\n  labels: {}\n", []string{"consumer", "--interface", "redis"}, "yet\n", "yet\n    tengu.io/consumes: \"redis\"\n"},
 		"LastEmpty": {"at the end of the file", pod + "  name: web\n  annotations:", []string{"consumer", "--interface", "redis"}, "annotations:", "annotations:\n    tengu.io/consumes: \"redis\"\n"},
 		"Both": {

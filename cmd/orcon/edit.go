@@ -60,15 +60,16 @@ func (m *annotatedFile) edited(metadata *yaml.Node, key, value string) string {
 // insert writes lines before the line of a node, with its indentation.
 func (m *annotatedFile) insert(before *yaml.Node, texts []string) {
 	line := m.lines[before.Line-1]
+	column := bytesBefore(line, before.Column)
 	indent, end := strings.Repeat(" ", before.Column-1), "\n"
 	if strings.HasSuffix(line, "\r\n") {
 		end = "\r\n"
 	}
 	var inserted []string
 	for i, text := range texts {
-		if i == 0 && strings.TrimSpace(line[:before.Column-1]) != "" { // it follows a dash
-			inserted = append(inserted, line[:before.Column-1]+text+end)
-			m.lines[before.Line-1] = indent + line[before.Column-1:]
+		if i == 0 && strings.TrimSpace(line[:column]) != "" { // it follows a dash
+			inserted = append(inserted, line[:column]+text+end)
+			m.lines[before.Line-1] = indent + line[column:]
 			continue
 		}
 		inserted = append(inserted, indent+text+end)
@@ -92,18 +93,30 @@ func (m *annotatedFile) insertInBraces(mapping *yaml.Node, text string) {
 		text += ", "
 	}
 	line := m.lines[mapping.Line-1]
-	m.lines[mapping.Line-1] = line[:mapping.Column] + text + line[mapping.Column:]
+	inside := bytesBefore(line, mapping.Column+1)
+	m.lines[mapping.Line-1] = line[:inside] + text + line[inside:]
 }
 
 // replace writes another value for a scalar of one line; of any other it writes nothing, which the
 // check of the result finds.
 func (m *annotatedFile) replace(node *yaml.Node, value string) {
 	line := m.lines[node.Line-1]
-	rest := line[node.Column-1:]
+	column := bytesBefore(line, node.Column)
+	rest := line[column:]
 	for _, written := range []string{node.Value, strconv.Quote(node.Value), "'" + strings.ReplaceAll(node.Value, "'", "''") + "'"} {
 		if after, is := strings.CutPrefix(rest, written); is {
-			m.lines[node.Line-1] = line[:node.Column-1] + strconv.Quote(value) + after
+			m.lines[node.Line-1] = line[:column] + strconv.Quote(value) + after
 			return
 		}
 	}
+}
+
+// bytesBefore returns how many bytes of a line are before a column, which counts characters from 1.
+func bytesBefore(line string, column int) int {
+	for i := range line {
+		if column--; column == 0 {
+			return i
+		}
+	}
+	return len(line)
 }
