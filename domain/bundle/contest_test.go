@@ -42,3 +42,20 @@ func TestCorrectKeepsTheOriginal(t *testing.T) {
 	originals, _ = originals.Overwrite(next.Apply)
 	assert.Equal(t, bundle.Originals{{ID: door.ID(), Fields: before}}, originals)
 }
+
+// An object that is to be made again is not deleted if somebody has taken it since the plan (BUNDLES.md 5).
+func TestStepReplacesNothingOfOthers(t *testing.T) {
+	web, init := object("Deployment web"), order(t, job("init", "true"))[0].Object
+	fixed, failed := is(web, owner), is(init, owner)
+	fixed.Immutable = "spec.selector: field is immutable"
+	failed.Object["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Failed", "status": "True"}}}
+	p := draft(t, map[bundle.ID]bundle.Live{web.ID(): fixed, init.ID(): failed}, nil, web, job("init", "true"))
+	require.Equal(t, []string{"recreate Deployment web", "run Job " + init.ID().Name}, said(p))
+	for _, by := range []string{"", "shop/other"} {
+		live := map[bundle.ID]bundle.Live{web.ID(): is(web, by), init.ID(): is(init, by)}
+		next := bundle.Step(p, bundle.Record{}, live, bundle.Pace{Now: noon()})
+		assert.Empty(t, next.Delete, by)
+		require.NotEmpty(t, next.Failures, by)
+		assert.Contains(t, next.Failures[0].String(), "which the plan did not expect: plan again")
+	}
+}
