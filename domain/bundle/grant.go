@@ -3,6 +3,7 @@ package bundle
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -60,8 +61,8 @@ type granting struct {
 	// wanted are the roles of the bundle.
 	wanted map[ID]Object
 	found  []Grant
-	// compared is about how many things were compared.
-	compared int
+	// compared is about how many things were compared, and matched how often a role was matched with a selector.
+	compared, matched int
 }
 
 // grants returns the grants of a plan, ordered by subject, then by role.
@@ -79,7 +80,7 @@ func (d *drafting) grants() []Grant {
 			d.bound(item)
 		case role + "." + rbac, clusterRole + "." + rbac:
 			g.role(item)
-			if item.Object.gathers() && d.Live[item.ID].Object == nil {
+			if of := selectors(item.Object); len(of) > 0 && !reflect.DeepEqual(of, selectors(d.Live[item.ID].Object)) {
 				d.unverified(item.ID, Roles, "it has the rules of ClusterRoles by their labels, also of others")
 			}
 		}
@@ -116,10 +117,16 @@ func (g *granting) binding(item Item) {
 // role adds the grants that others get by a role: the subjects of bindings outside the bundle and of the bundle
 // before, and those whose role aggregates it by its labels.
 func (g *granting) role(item Item) {
-	before, after := rules(g.live[item.ID].Object), g.gathered(item.Object)
-	if g.live[item.ID].Object != nil {
-		g.add(Grant{To: "every other subject bound to " + item.ID.Kind + " " + item.ID.Name, Namespace: item.ID.Namespace, Bound: true,
-			Role: item.ID}, g.widened(before, after))
+	before := rules(g.live[item.ID].Object)
+	after, known := g.gathered(item.Object)
+	others := Grant{To: "every other subject bound to " + item.ID.Kind + " " + item.ID.Name, Namespace: item.ID.Namespace, Bound: true, Role: item.ID}
+	switch {
+	case g.live[item.ID].Object == nil:
+	case known:
+		g.add(others, g.widened(before, after))
+	default:
+		others.Unknown = true
+		g.found = append(g.found, others)
 	}
 	for _, to := range gatherers(item.Object) {
 		had := before
@@ -154,43 +161,10 @@ func (g *granting) widened(before, after []Rule) []Rule {
 // rules returns the rules that a role will have; known is false if they cannot be read.
 func (g *granting) rules(of ID) (after []Rule, known bool) {
 	if o, ours := g.wanted[of]; ours {
-		return g.gathered(o), true
+		return g.gathered(o)
 	}
 	o := g.live[of].Object
 	return rules(o), o != nil
-}
-
-// gathered are the rules of a role, with those of the bundle that it gathers by labels.
-// What others' roles add to one that is new is Unverified.
-func (g *granting) gathered(o Object) []Rule {
-	all := rules(o)
-	for _, one := range list(o.At("aggregationRule", "clusterRoleSelectors")) {
-		selector, _ := one.(map[string]any)
-		for id, other := range g.wanted {
-			if id.Kind == clusterRole && selects(selector, other) {
-				all = append(all, rules(other)...)
-			}
-		}
-	}
-	if o.gathers() {
-		all = append(all, rules(g.live[o.ID()].Object)...)
-	}
-	return all
-}
-
-// gathers reports whether a role has the rules of others by their labels.
-func (o Object) gathers() bool { return len(list(o.At("aggregationRule", "clusterRoleSelectors"))) > 0 }
-
-// selects reports whether an object has the labels of a selector. Selectors with expressions are ignored: no role is
-// known to be aggregated by one.
-func selects(selector map[string]any, o Object) bool {
-	labels, _ := selector["matchLabels"].(map[string]any)
-	for key, value := range labels {
-		if o.Text("metadata", "labels", key) != value {
-			return false
-		}
-	}
-	return len(labels) > 0 && selector["matchExpressions"] == nil
 }
 
 // gatherers are the roles for people that gather a role by its labels, in Kubernetes as it

@@ -1,6 +1,7 @@
 package bundle_test
 
 import (
+	"fmt"
 	"maps"
 	"testing"
 
@@ -174,4 +175,83 @@ func TestLackingError(t *testing.T) {
 	assert.EqualError(t, err, `cannot plan: system:serviceaccount:shop:deployer lacks permissions that this needs:
 - in the whole cluster: create namespaces: bind it a ClusterRole with rules: [{"apiGroups":[""],"resources":["namespaces"],"verbs":["create"]}]
 - in namespace shop: create configmaps; create, patch deployments.apps: bind it a Role with rules: [{"apiGroups":[""],"resources":["configmaps"],"verbs":["create"]},{"apiGroups":["apps"],"resources":["deployments"],"verbs":["create","patch"]}]`)
+}
+
+// BUNDLES.md 9: no way to gather rules by labels hides what a binding gives.
+func TestNewPlanGrantsWhatIsGathered(t *testing.T) {
+	made := func(name string, labels, selector map[string]any, rules ...any) bundle.Object {
+		fields := map[string]any{}
+		if labels != nil {
+			fields["labels"] = labels
+		}
+		if selector != nil {
+			fields["aggregationRule"] = map[string]any{"clusterRoleSelectors": words(selector)}
+		}
+		if rules != nil {
+			fields["rules"] = rules
+		}
+		return access("ClusterRole", "", name, fields)
+	}
+	by := func(label string) map[string]any {
+		return map[string]any{"matchLabels": map[string]any{label: "true"}}
+	}
+	expression := func(operator string, values ...any) map[string]any {
+		return map[string]any{"matchExpressions": words(map[string]any{"key": "x", "operator": operator, "values": values})}
+	}
+	x, secrets := map[string]any{"x": "true"}, allow(words("get"), words(""), words("secrets"))
+	const given, everybody = "ServiceAccount shop/web may now read secrets in every namespace (ClusterRole all)", "every other subject bound to ClusterRole all may now read secrets wherever they are bound (ClusterRole all)"
+	const unverified = "it has the rules of ClusterRoles by their labels, also of others"
+	for name, tc := range map[string]struct {
+		live, objects []bundle.Object
+		want          []string
+	}{
+		"Nested":       {objects: []bundle.Object{made("all", nil, by("y")), made("some", map[string]any{"y": "true"}, by("x")), made("one", x, nil, secrets)}, want: []string{given, unverified}},
+		"Circle":       {objects: []bundle.Object{made("all", x, by("x")), made("one", x, by("x"), secrets)}, want: []string{given, unverified}},
+		"Exists":       {objects: []bundle.Object{made("all", nil, expression("Exists")), made("one", x, nil, secrets)}, want: []string{given, unverified}},
+		"In":           {objects: []bundle.Object{made("all", nil, expression("In", "a", "true")), made("one", x, nil, secrets)}, want: []string{given, unverified}},
+		"NotIn":        {objects: []bundle.Object{made("all", nil, expression("NotIn", "a")), made("one", x, nil, secrets)}, want: []string{given, unverified}},
+		"DoesNotExist": {objects: []bundle.Object{made("all", nil, expression("DoesNotExist")), made("one", nil, nil, secrets)}, want: []string{given, unverified}},
+		"Without":      {objects: []bundle.Object{made("all", nil, expression("DoesNotExist")), made("one", x, nil, secrets)}, want: []string{unverified}},
+		"Empty":        {objects: []bundle.Object{made("all", nil, map[string]any{}), made("one", nil, nil, secrets)}, want: []string{given, unverified}},
+		"Widened":      {live: []bundle.Object{made("all", nil, by("y"))}, objects: []bundle.Object{made("all", nil, map[string]any{})}, want: []string{unverified}},
+		"WidenedToOwn": {live: []bundle.Object{made("all", nil, by("y"))}, objects: []bundle.Object{made("all", nil, by("x")), made("one", x, nil, secrets)}, want: []string{given, everybody, unverified}},
+		"Same":         {live: []bundle.Object{made("all", nil, by("x"), secrets), made("one", x, nil, secrets)}, objects: []bundle.Object{made("all", nil, by("x")), made("one", x, nil, secrets)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			binding := binds("ClusterRoleBinding", "", "ClusterRole", "all")
+			live := map[bundle.ID]bundle.Live{}
+			for _, o := range append(tc.live, binding) {
+				if len(tc.live) > 0 {
+					live[o.ID()] = bundle.Live{Object: o}
+				}
+			}
+			p := draft(t, live, nil, append(tc.objects, binding)...)
+			var got []string
+			for _, g := range p.Grants {
+				got = append(got, g.String())
+			}
+			for _, u := range p.Unverified {
+				if u.ID.Name == "all" {
+					got = append(got, u.Why)
+				}
+			}
+			assert.Equal(t, tc.want, got)
+		})
+	}
+}
+
+// What takes too long to gather is not passed over (TRUST.md U6).
+func TestNewPlanGrantsBounded(t *testing.T) {
+	selectors := make([]any, 3000)
+	for i := range selectors {
+		selectors[i] = map[string]any{"matchLabels": map[string]any{"x": "false"}}
+	}
+	objects := []bundle.Object{binds("ClusterRoleBinding", "", "ClusterRole", "all"), access("ClusterRole", "", "all", map[string]any{
+		"aggregationRule": map[string]any{"clusterRoleSelectors": selectors}})}
+	for i := range 3000 {
+		objects = append(objects, access("ClusterRole", "", fmt.Sprint("r", i), nil))
+	}
+	p := draft(t, nil, nil, objects...)
+	require.Len(t, p.Grants, 1)
+	assert.Equal(t, "ServiceAccount shop/web may now do what ClusterRole all allows, which cannot be read, in every namespace", p.Grants[0].String())
 }
