@@ -223,8 +223,8 @@ func (s *Store) originals(ctx context.Context, next *stored) (err error) {
 	return err
 }
 
-// pieces writes a content in pieces and returns their names. An existing piece is left: its name is the digest of its
-// content.
+// pieces writes a content in pieces and returns their names. An existing piece of this record is left: its name is the
+// digest of its content.
 func (s *Store) pieces(ctx context.Context, content any) ([]string, error) {
 	packed, err := pack(content)
 	if err != nil {
@@ -238,12 +238,34 @@ func (s *Store) pieces(ctx context.Context, content any) ([]string, error) {
 			}},
 			Type: contentType, Immutable: new(true), Data: map[string][]byte{storedKey: piece},
 		}
-		if err := s.world.client.Create(ctx, &secret, client.FieldOwner(Manager)); err != nil && !apierrors.IsAlreadyExists(err) {
+		err := s.world.client.Create(ctx, secret.DeepCopy(), client.FieldOwner(Manager))
+		if apierrors.IsAlreadyExists(err) {
+			err = s.renew(ctx, secret)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("cannot write Secret %s: %w", secret.Name, err)
 		}
 		names = append(names, secret.Name)
 	}
 	return names, nil
+}
+
+// renew makes an existing piece again, unless it belongs to this record: the cluster collects those of a record that was
+// deleted.
+func (s *Store) renew(ctx context.Context, piece corev1.Secret) error {
+	var old corev1.Secret
+	err := s.world.client.Get(ctx, client.ObjectKeyFromObject(&piece), &old)
+	switch {
+	case client.IgnoreNotFound(err) != nil:
+		return err
+	case err == nil && slices.ContainsFunc(old.OwnerReferences, func(r metav1.OwnerReference) bool { return r.UID == s.secret.UID }):
+		return nil
+	case err == nil:
+		if err := s.world.client.Delete(ctx, &old, client.Preconditions{UID: &old.UID}); client.IgnoreNotFound(err) != nil {
+			return err
+		}
+	}
+	return s.world.client.Create(ctx, &piece, client.FieldOwner(Manager))
 }
 
 // pieceName returns the name of a piece of a record.
