@@ -70,10 +70,5 @@ func (l *look) clear(ctx context.Context) (left int, err error) {
 	if err := l.decide(ctx, s, targets(nil, standing)); err != nil || l.result.Stop != nil {
 		return len(s.Standing), err
 	}
-	for _, step := range l.result.Steps {
-		if err := l.carryOut(ctx, step, nil, standing[step.Key]); err != nil {
-			return len(s.Standing), fmt.Errorf("cannot %s the member for %s: %w", step.Verb, step.Key, err)
-		}
-	}
-	return len(s.Standing), nil
+	return len(s.Standing), l.write(ctx, nil, standing)
 }

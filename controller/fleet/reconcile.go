@@ -79,6 +79,8 @@ type look struct {
 	// said is the set as it was read.
 	said   *v1alpha1.IntegrationSet
 	result integrationset.Result
+	// refusals reports that the API server has refused a step.
+	refusals bool
 	// elsewhere counts entries of other clusters.
 	elsewhere int
 	// images are the commits that the members' images are built from.
@@ -147,7 +149,7 @@ func (l *look) keep(ctx context.Context) (time.Duration, error) {
 	switch {
 	case l.early, len(l.result.Steps) > 0 && l.result.Stop == nil:
 		return soon, nil
-	case l.result.Stop != nil:
+	case l.result.Stop != nil, l.refusals:
 		return min(retry, l.Resync), nil
 	}
 	return l.Resync, nil

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"slices"
@@ -14,7 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	bundlev1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/fleet/v1alpha1"
@@ -146,6 +149,34 @@ func TestStalledMember(t *testing.T) {
 	require.NoError(t, w.round(r))
 	assert.Contains(t, w.members(), "b")
 	assert.Equal(t, "MemberStalled", w.why())
+}
+
+// A member that the API server refuses holds no other up, and the set says why it is missing (FLEET.md O1).
+func TestRefusedMemberStopsNoOther(t *testing.T) {
+	w := newWorld(t)
+	w.runs("a", "1")
+	w.runs("b", "1")
+	r := w.process()
+	refused := true
+	r.Client = interceptor.NewClient(w.client, interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.CreateOption) error {
+			if refused && o.GetAnnotations()[v1alpha1.IntegrationKey] == "a" {
+				return apierrors.NewForbidden(schema.GroupResource{Resource: "bundledeployments"}, o.GetName(), errors.New("exceeded quota: few"))
+			}
+			return c.Create(ctx, o, options...)
+		},
+	})
+	for range 3 {
+		require.NoError(t, w.round(r))
+		w.report("Ready", "")
+	}
+	assert.Equal(t, []string{"", "b"}, slices.Sorted(maps.Keys(w.members())))
+	require.NotEmpty(t, w.read().Status.Waits)
+	assert.Contains(t, w.set.Status.Waits[0].Message, "exceeded quota: few")
+	assert.NotEqual(t, "MembersReady", w.why())
+	refused = false
+	w.settle(r)
+	assert.Equal(t, "MembersReady", w.why())
 }
 
 // What the set did not make is neither changed nor deleted, whatever its labels are (FLEET.md O4).

@@ -78,12 +78,33 @@ func (l *look) stamp(ctx context.Context, d declared) error {
 	if err := l.decide(ctx, s, targets(d.members, standing)); err != nil || l.result.Stop != nil {
 		return err
 	}
+	return l.write(ctx, wanted, standing)
+}
+
+// write does the steps of the decision. A step that the API server refuses becomes a wait, and holds no other up (FLEET.md
+// O1).
+func (l *look) write(ctx context.Context, wanted map[integrationset.Key]*bundle.BundleDeployment, standing map[integrationset.Key]standing) error {
+	var done []integrationset.Step
 	for _, step := range l.result.Steps {
-		if err := l.carryOut(ctx, step, wanted[step.Key], standing[step.Key]); err != nil {
+		err := l.carryOut(ctx, step, wanted[step.Key], standing[step.Key])
+		switch {
+		case refusal(err):
+			l.refusals = true
+			l.result.Waits = append(l.result.Waits, integrationset.Wait{Key: step.Key, Person: true, Why: fmt.Sprintf(
+				"the API server refuses to %s it: %v: remove the reason; it is tried again every %s", step.Verb, err, retry)})
+		case err != nil:
 			return fmt.Errorf("cannot %s the member for %s: %w", step.Verb, step.Key, err)
+		default:
+			done = append(done, step)
 		}
 	}
+	l.result.Steps = done
 	return nil
+}
+
+// refusal reports whether an error is that the API server, a quota or a policy refuses one member.
+func refusal(err error) bool {
+	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsRequestEntityTooLargeError(err)
 }
 
 // decide notes what is to be done in a situation, with what a person has confirmed, and the stop of a set that may only
