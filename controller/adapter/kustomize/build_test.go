@@ -112,6 +112,13 @@ func TestRenderBoundsAliases(t *testing.T) {
 			require.ErrorContains(t, err, tc.want, tc.why)
 		})
 	}
+	inline := "    " + strings.ReplaceAll(strings.TrimSpace(many), "\n", "\n    ") + "\n    ---\n    " + strings.ReplaceAll(strings.TrimSpace(many), "\n", "\n    ") + "\n"
+	for label, kustomization := range map[string]string{
+		"Patches": "patches:\n- patch: |\n" + inline, "Merge": "patchesStrategicMerge:\n- |\n" + inline, "JSON": "patchesJson6902:\n- target: {version: v1, kind: ConfigMap, name: a}\n  patch: |\n" + inline,
+	} {
+		_, err := kustomize.Render(treeOf(t, map[string]string{"kustomization.yaml": "resources: [a.yaml]\n" + kustomization, "a.yaml": configMap}), "")
+		require.ErrorContains(t, err, "its aliases expand to more than", label)
+	}
 	built, err := kustomize.Render(treeOf(t, map[string]string{"kustomization.yaml": "resources: [a.yaml]", "a.yaml": configMap + "data: &d {x: &v '*', y: *v}\n"}), "")
 	require.NoError(t, err, "a few are good")
 	f, _ := built.File("kustomization.yaml")

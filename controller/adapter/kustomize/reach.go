@@ -55,6 +55,11 @@ func (r *reach) kustomization(name string, text []byte) {
 	if err := plugins(k); err != nil {
 		r.failed = append(r.failed, fmt.Errorf("cannot use %s: %w", name, err))
 	}
+	for _, patch := range inline(k) {
+		if err := bounded([]byte(patch)); err != nil {
+			r.failed = append(r.failed, fmt.Errorf("cannot use a patch in %s: %w", name, err))
+		}
+	}
 	for _, reference := range references(k) {
 		if err := r.refer(path.Dir(name), reference); err != nil {
 			r.failed = append(r.failed, fmt.Errorf("cannot use %s: %w", name, err))
@@ -140,6 +145,20 @@ func references(k types.Kustomization) []reference {
 		all = append(all, reference{name: name})
 	}
 	return append(all, generators(k)...)
+}
+
+// inline returns the patches that are written in a kustomization itself.
+//
+//nolint:staticcheck // deprecated fields are still read, and so must be looked at
+func inline(k types.Kustomization) []string {
+	var all []string
+	for _, p := range slices.Concat(k.Patches, k.PatchesJson6902) {
+		all = append(all, p.Patch)
+	}
+	for _, p := range k.PatchesStrategicMerge {
+		all = append(all, string(p))
+	}
+	return all
 }
 
 // generators returns the files that are taken as they are.
