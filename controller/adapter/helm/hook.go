@@ -28,8 +28,9 @@ type hook struct {
 // runs before an installation or an upgrade runs before services and workloads, what runs after it last, and weights
 // become an order. A Job runs once, in each revision, on upgrades or in an uninstallation. Other kinds are applied when
 // their kind is. Hooks of events that do not exist here, and those that skip names as Kind/name, are left out, and named
-// in the notes. Every other hook is refused by its name, unless its author gave it a phase.
-func Hooks(objects []bundle.Object, skip ...string) ([]bundle.Object, []string, error) {
+// in the notes. Every other hook is refused by its name, unless its author gave it a phase. namespace is that of objects
+// that name none; "" where it is not known.
+func Hooks(objects []bundle.Object, namespace string, skip ...string) ([]bundle.Object, []string, error) {
 	s := sorting{skip: map[string][]bundle.Target{}}
 	failed := s.parse(skip)
 	for _, o := range objects {
@@ -40,7 +41,7 @@ func Hooks(objects []bundle.Object, skip ...string) ([]bundle.Object, []string, 
 		}
 	}
 	failed = append(failed, s.unused(skip)...)
-	order(s.running)
+	order(s.running, namespace)
 	return s.kept, s.notes, errors.Join(failed...)
 }
 
@@ -192,12 +193,12 @@ func (h hook) mark(key, value string) {
 
 // order lets what runs in a phase wait for all that have the next lower weight there. An uninstallation has an order of
 // its own.
-func order(all []hook) {
+func order(all []hook, namespace string) {
 	all = slices.DeleteFunc(slices.Clone(all), func(h hook) bool { return !h.runs })
 	slices.SortStableFunc(all, func(a, b hook) int {
 		return cmp.Or(cmp.Compare(a.group(), b.group()), cmp.Compare(a.weight, b.weight), a.ID().Compare(b.ID()))
 	})
-	var earlier, level []string
+	var earlier, level []bundle.ID
 	for i, h := range all {
 		if i > 0 && h.group() != all[i-1].group() {
 			earlier, level = nil, nil
@@ -205,10 +206,23 @@ func order(all []hook) {
 			earlier, level = level, nil
 		}
 		if len(earlier) > 0 && h.Annotation(bundle.AfterKey) == "" {
-			h.mark(bundle.AfterKey, strings.Join(earlier, ","))
+			h.mark(bundle.AfterKey, strings.Join(h.targets(earlier, namespace), ","))
 		}
-		level = append(level, target(h.ID()))
+		level = append(level, h.ID())
 	}
+}
+
+// targets names objects in an annotation of the hook. To a hook of another namespace, that of objects which name none is
+// said.
+func (h hook) targets(ids []bundle.ID, namespace string) []string {
+	var all []string
+	for _, id := range ids {
+		if in := h.ID().Namespace; in != "" && in != namespace {
+			id.Namespace = cmp.Or(id.Namespace, namespace)
+		}
+		all = append(all, target(id))
+	}
+	return all
 }
 
 // target names an object as the annotation does: Kind[.group]/[namespace/]name.

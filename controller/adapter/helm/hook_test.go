@@ -67,7 +67,7 @@ func TestHooks(t *testing.T) {
 		t.Run(label, func(t *testing.T) {
 			before, err := tc.object.Canonical()
 			require.NoError(t, err)
-			got, notes, err := helm.Hooks([]bundle.Object{tc.object})
+			got, notes, err := helm.Hooks([]bundle.Object{tc.object}, "")
 			after, problem := tc.object.Canonical()
 			require.NoError(t, problem)
 			assert.Equal(t, string(before), string(after), "what is given stays as it is")
@@ -95,7 +95,7 @@ func TestHooksOrder(t *testing.T) {
 	got, _, err := helm.Hooks([]bundle.Object{
 		job("d", "pre-install", "10"), job("a", "pre-install", "-1"), job("b", "pre-install", "0"), job("c", "pre-install", "0"),
 		job("e", "post-install", "1"), job("f", "post-install", "2"), job("g", "pre-delete", "3"), job("h", "pre-delete", "4"),
-	})
+	}, "shop")
 	require.NoError(t, err)
 	after := map[string]string{}
 	for _, o := range got {
@@ -112,7 +112,7 @@ func TestHooksOfAnyEvents(t *testing.T) {
 		kind := rapid.SampledFrom([]string{"batch/v1 Job", "v1 Pod", "v1 ServiceAccount"}).Draw(t, "kind")
 		version, name, _ := strings.Cut(kind, " ")
 		outcome := func(events []string) (string, int) {
-			kept, notes, err := helm.Hooks([]bundle.Object{object(version, name, "a", "helm.sh/hook", strings.Join(events, ", "))})
+			kept, notes, err := helm.Hooks([]bundle.Object{object(version, name, "a", "helm.sh/hook", strings.Join(events, ", "))}, "")
 			if err != nil {
 				require.Empty(t, notes)
 				return "refused", 0
@@ -155,7 +155,7 @@ func TestHooksAreLeftOut(t *testing.T) {
 	}
 	for label, tc := range tests {
 		t.Run(label, func(t *testing.T) {
-			kept, notes, err := helm.Hooks(all, tc.skip)
+			kept, notes, err := helm.Hooks(all, "", tc.skip)
 			if tc.want != "" {
 				require.ErrorContains(t, err, tc.want, tc.why)
 				return
@@ -165,6 +165,20 @@ func TestHooksAreLeftOut(t *testing.T) {
 			assert.Len(t, notes, len(all)-tc.kept, tc.why)
 		})
 	}
-	_, _, err := helm.Hooks(all[2:], "Job/migrate")
+	_, _, err := helm.Hooks(all[2:], "", "Job/migrate")
 	require.ErrorContains(t, err, "the chart has no hook: remove the name")
+}
+
+// A hook of another namespace waits for one that names none, as the release's namespace makes it known.
+func TestHooksOfOtherNamespaces(t *testing.T) {
+	first := object("batch/v1", "Job", "first", "helm.sh/hook", "post-install")
+	second := object("batch/v1", "Job", "second", "helm.sh/hook", "post-install", "helm.sh/hook-weight", "1")
+	second["metadata"].(map[string]any)["namespace"] = "kube-system"
+	got, _, err := helm.Hooks([]bundle.Object{first, second}, "shop")
+	require.NoError(t, err)
+	placed, err := bundle.Place(got, "shop", func(string, string) (bool, bool, error) { return true, true, nil })
+	require.NoError(t, err)
+	sequence, err := bundle.Order(placed)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"first", "second"}, []string{sequence[0].Origin.Name, sequence[1].Origin.Name})
 }

@@ -83,7 +83,7 @@ func TestNotesQuoteNothing(t *testing.T) {
 			"name": name, "annotations": map[string]any{"helm.sh/hook": events},
 		}}
 	}
-	_, notes, err := Hooks([]bundle.Object{job("a", "pre-install,post-upgrade"), job("b", "pre-install,hunter2")}, "Job/a", "Job/b")
+	_, notes, err := Hooks([]bundle.Object{job("a", "pre-install,post-upgrade"), job("b", "pre-install,hunter2")}, "", "Job/a", "Job/b")
 	require.NoError(t, err)
 	assert.Equal(t, []string{"Job a is a hook (pre-install,post-upgrade) and is left out by its name", "Job b is a hook and is left out by its name"}, notes)
 }

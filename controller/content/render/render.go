@@ -191,7 +191,7 @@ func (r *Rendered) helm(ctx context.Context, p *Prepared, release helm.Release, 
 		return err
 	}
 	var more []string
-	r.Objects, more, err = helm.Hooks(r.Objects, o.SkipHooks...)
+	r.Objects, more, err = helm.Hooks(r.Objects, o.Namespace, o.SkipHooks...)
 	r.Notes = append(notes, more...)
 	return err
 }
