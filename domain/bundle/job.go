@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"strconv"
+	"strings"
 )
 
 // RunPolicy says when a Job runs.
@@ -48,7 +49,7 @@ func (i Item) job() bool { return i.ID.kind() == "Job.batch" }
 func (i Item) named(salt string) Item {
 	name := i.Origin.Name
 	if most := longestJob - 1 - suffixLength; len(name) > most {
-		name = name[:most]
+		name = strings.TrimRight(name[:most], ".") // no part of a name may begin with the dash that follows
 	}
 	i.ID.Name = name + "-" + digest(i.Digest, salt)[:suffixLength]
 	i.Object = i.Object.with(i.ID.Name, "metadata", "name")

@@ -158,6 +158,8 @@ func TestJobNames(t *testing.T) {
 	assert.NotEqual(t, first, name(job("init", "false")), "a Job is never changed: other content is another Job")
 	long := name(job(strings.Repeat("a", 80), "true"))
 	assert.Len(t, long, 63)
+	dotted := order(t, job(strings.Repeat("x", 51)+".example", "true"))[0].ID.Name
+	assert.NotContains(t, dotted, ".-", "the API server refuses it")
 	assert.NotEqual(t, long, name(job(strings.Repeat("a", 81), "true")), "cut names stay apart")
 
 	short := job("init", "true")
