@@ -98,6 +98,10 @@ func newItem(o Object, defined map[ID]bool) (Item, error) {
 			return i, fmt.Errorf("cannot order object %s: it has no %s: write one", i.ID, field)
 		}
 	}
+	if holder := controllerOf(o); holder != "" {
+		return i, fmt.Errorf("cannot order object %s: metadata.ownerReferences says that %s controls it, which then owns it instead of the "+
+			"deployment: remove the reference", i.ID, holder)
+	}
 	if defined[ID{Group: i.ID.Group, Kind: i.ID.Kind}] {
 		i.Phase = CustomResources
 	}

@@ -234,3 +234,12 @@ func FuzzParsePhase(f *testing.F) {
 		}
 	})
 }
+
+// An object that its author gives to a controller would be nobody's once it is made: neither changed nor deleted again.
+func TestOrderRefusesControlled(t *testing.T) {
+	web := object("Deployment web")
+	web["metadata"].(map[string]any)["ownerReferences"] = []any{map[string]any{"kind": "Engine", "name": "v8", "controller": true}}
+	_, err := bundle.Order([]bundle.Object{web})
+	require.EqualError(t, err, "cannot order object Deployment shop/web: metadata.ownerReferences says that Engine v8 controls it, which then owns "+
+		"it instead of the deployment: remove the reference")
+}

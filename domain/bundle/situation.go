@@ -93,11 +93,8 @@ func (l Live) Situation(owner string) (situation Situation, holder string) {
 	if l.Object == nil {
 		return Absent, ""
 	}
-	for _, reference := range list(l.Object.At("metadata", "ownerReferences")) {
-		fields, _ := reference.(map[string]any)
-		if fields["controller"] == true {
-			return Foreign, fmt.Sprintf("controller %s %s", Object(fields).Text("kind"), Object(fields).Text("name"))
-		}
+	if by := controllerOf(l.Object); by != "" {
+		return Foreign, "controller " + by
 	}
 	switch mark := l.Object.Annotation(OwnerKey); mark {
 	case "":
@@ -112,6 +109,16 @@ func (l Live) Situation(owner string) (situation Situation, holder string) {
 		}
 	}
 	return Unowned, ""
+}
+
+// controllerOf names the object that controls another, as Kind name; empty for none.
+func controllerOf(o Object) string {
+	for _, reference := range elements(o.At("metadata", "ownerReferences")) {
+		if reference["controller"] == true {
+			return reference.Text("kind") + " " + reference.Text("name")
+		}
+	}
+	return ""
 }
 
 // managedBy describes whose an object is, in words that follow its name.
