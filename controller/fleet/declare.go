@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	bundle "gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/fleet/v1alpha1"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/fleet"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/fleet/data"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/fleet/integrationset"
 )
 
@@ -44,10 +46,11 @@ func (l *look) declared(ctx context.Context) (declared, *integrationset.Stop) {
 			return declared{}, stop
 		}
 		one, err := l.newMember(l.set, globals, m, tag)
-		wrong = append(wrong, read.schema.Check(m)...)
+		if invalidErr, set := errors.AsType[*fieldError](err); set {
+			return declared{}, invalid(invalidErr)
+		}
+		wrong = append(append(wrong, read.schema.Check(m)...), unwritable(m, err)...)
 		switch {
-		case err != nil:
-			return declared{}, invalid(err)
 		case m.Idle(), m.Integration == "" && globals[domain.ExcludeService] == true:
 			d.idle[one.Key] = true
 		case len(wrong) > 0:
@@ -63,6 +66,14 @@ func (l *look) declared(ctx context.Context) (declared, *integrationset.Stop) {
 	return d, nil
 }
 
+// unwritable returns the problem of a member that cannot be passed on to the chart; none without an error.
+func unwritable(m domain.Member, err error) []data.Problem {
+	if err == nil {
+		return nil
+	}
+	return []data.Problem{{Location: m.Location, Reason: err.Error(), Cure: "correct the entry, or the parameters of its environment"}}
+}
+
 // globals returns the values that the set has for all members.
 func globals(set *v1alpha1.IntegrationSet) (all map[string]any, err error) {
 	if v := set.Spec.Chart.Values; v != nil {
@@ -73,7 +84,8 @@ func globals(set *v1alpha1.IntegrationSet) (all map[string]any, err error) {
 	return all, nil
 }
 
-// newMember returns what a member is stamped with; tag is that of its image, "" for none.
+// newMember returns what a member is stamped with; tag is that of its image, "" for none. An error that is of the set, and
+// not of the member's data, is a fieldError.
 func (s Settings) newMember(set *v1alpha1.IntegrationSet, globals map[string]any, m domain.Member, tag string) (member, error) {
 	out := member{
 		Key: integrationset.Key{Integration: m.Integration, Namespace: m.Namespace.Path}, namespace: m.Namespace.Name,
@@ -83,11 +95,14 @@ func (s Settings) newMember(set *v1alpha1.IntegrationSet, globals map[string]any
 	}
 	values, err := m.Values(globals)
 	if err != nil {
-		return out, fmt.Errorf("spec.chart.values: %w", err)
+		return out, &fieldError{"spec.chart.values", err}
 	}
 	text, err := values.YAML()
 	if err == nil {
 		out.values, err = yaml.ToJSON(text)
+	}
+	if err != nil && m.Integration == "" { // it has the values of the set alone
+		err = &fieldError{"spec.chart.values", err}
 	}
 	if err != nil {
 		return out, err

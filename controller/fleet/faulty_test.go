@@ -1,0 +1,51 @@
+package fleet
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// spoil gives an integration a value that cannot be passed on to the chart.
+func (w *world) spoil(integration string) {
+	name := integration + ".yml"
+	w.files[name] = strings.Replace(w.files[name], "spec: {", `spec: {extraArgs: "\n  --first\n", `, 1)
+}
+
+// An entry that cannot be passed on to the chart holds its own member, and no other (FLEET.md D1).
+func TestFaultyEntryHoldsItsMember(t *testing.T) {
+	w := newWorld(t)
+	w.runs("a", "1")
+	w.runs("b", "1")
+	r := w.process()
+	w.settle(r)
+	w.runs("c", "1")
+	w.spoil("a")
+	w.settle(r)
+	assert.Equal(t, []string{"", "a", "b", "c"}, slices.Sorted(maps.Keys(w.members())))
+	assert.Equal(t, "DataFaulty", w.why())
+	require.Len(t, w.set.Status.Faults, 1)
+	assert.Contains(t, w.set.Status.Faults[0], "/a.yml:4: cannot write values: a text of several lines begins with white space")
+
+	w.runs("a", "1")
+	w.files["ns.yml"] = strings.Replace(w.files["ns.yml"], "{name: prod}", "{name: prod, parameters: {RATIO: .nan}}", 1)
+	require.NoError(t, w.round(r))
+	assert.Equal(t, "DataFaulty", w.why())
+	assert.Contains(t, w.set.Status.Faults[0], `cannot pass on parameter "RATIO" of environment "prod"`)
+	assert.Len(t, w.members(), 4)
+}
+
+// Values of the set that cannot be written are the set's error.
+func TestFaultyValuesOfTheSet(t *testing.T) {
+	w := newWorld(t)
+	w.runs("a", "1")
+	w.set.Spec.Chart.Values = &runtime.RawExtension{Raw: []byte(`{"note": "\n  x\n"}`)}
+	require.NoError(t, w.client.Update(t.Context(), w.set))
+	w.settle(w.process())
+	assert.Equal(t, "InvalidSpec", w.why())
+}
