@@ -37,7 +37,7 @@ func (l *look) declared(ctx context.Context) (declared, *integrationset.Stop) {
 	if err != nil {
 		return declared{}, invalid(err)
 	}
-	d := declared{presence: read.data.Presence, held: selected.Holds, idle: map[integrationset.Key]bool{}}
+	d := declared{presence: read.data.Presence, held: selected.Holds, idle: map[integrationset.Key]bool{}, faulty: map[integrationset.Key]bool{}}
 	problems := selected.Problems(read.data)
 	images := l.lookups()
 	for _, m := range selected.Members {
@@ -54,7 +54,7 @@ func (l *look) declared(ctx context.Context) (declared, *integrationset.Stop) {
 		case m.Idle(), m.Integration == "" && globals[domain.ExcludeService] == true:
 			d.idle[one.Key] = true
 		case len(wrong) > 0:
-			problems = append(problems, wrong...)
+			problems, d.faulty[one.Key] = append(problems, wrong...), true
 		default:
 			d.members = append(d.members, one)
 		}

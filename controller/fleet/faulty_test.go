@@ -49,3 +49,20 @@ func TestFaultyValuesOfTheSet(t *testing.T) {
 	w.settle(w.process())
 	assert.Equal(t, "InvalidSpec", w.why())
 }
+
+// An error of an entry does not give its member to another set that wants it (FLEET-DESIGN.md 6, 18).
+func TestFaultyEntryMovesNoMember(t *testing.T) {
+	w := newWorld(t)
+	w.files["Chart.yaml"] = "apiVersion: v2\nname: chart\nversion: 1.0.0\n"
+	w.files["values.schema.json"] = `{"properties": {"integrations": {"items": {"properties": {"extraArgs": {"maxLength": 9}}}}}}`
+	w.runs("a", "1")
+	first := w.set
+	w.settle(w.process())
+	w.another("other", "a")
+	w.settle(w.process())
+	w.set = first
+	w.files["a.yml"] = strings.Replace(w.files["a.yml"], "spec: {", "spec: {extraArgs: --too-long-for-it, ", 1)
+	require.NoError(t, w.round(w.process()))
+	require.NoError(t, w.round(w.process()))
+	assert.Equal(t, "prod", w.owners()["a"])
+}

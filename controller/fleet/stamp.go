@@ -44,12 +44,15 @@ type declared struct {
 	// presence reports whether an integration's file names a namespace, and held whether an error prevents an answer.
 	presence func(file, namespace string) data.Presence
 	held     func(file, namespace string) bool
-	// idle are the members for which the chart renders nothing.
-	idle map[integrationset.Key]bool
+	// idle are the members for which the chart renders nothing, and faulty those whose entry has an error.
+	idle, faulty map[integrationset.Key]bool
 }
 
 // decides reports whether there is something to decide about a member that is not wanted.
 func (d declared) decides(file string, m integrationset.Standing) bool {
+	if d.faulty[m.Key] {
+		return false
+	}
 	claimed := m.Claimed || len(m.Claims) > 0 && !d.held(file, m.Namespace)
 	return claimed || m.Set == "" && (d.idle[m.Key] || d.presence(file, m.Namespace) == data.Absent)
 }
