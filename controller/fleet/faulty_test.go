@@ -1,14 +1,19 @@
 package fleet
 
 import (
+	"context"
+	"errors"
+	"io"
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // spoil gives an integration a value that cannot be passed on to the chart.
@@ -65,4 +70,35 @@ func TestFaultyEntryMovesNoMember(t *testing.T) {
 	require.NoError(t, w.round(w.process()))
 	require.NoError(t, w.round(w.process()))
 	assert.Equal(t, "prod", w.owners()["a"])
+}
+
+// A repository that failed and does not answer any more holds up no member but those whose image it tells (FLEET.md O1).
+func TestSilentRepositoryHoldsItsMembers(t *testing.T) {
+	w := newWorld(t)
+	w.files["ns.yml"] = strings.Replace(w.files["ns.yml"], "{name: prod}",
+		"{name: prod, parameters: {INTEGRATION_UPSTREAM_REPOS: [{repo: 'https://example.org/a', ref: main}]}}", 1)
+	w.runs("a", "1")
+	w.files["a.yml"] += "upstream: https://example.org/a\n"
+	r := w.process()
+	var looked atomic.Int64
+	r.Contents.Fetching = func(ctx context.Context, _ io.Reader, _ io.Writer) error {
+		if looked.Add(1) == 1 {
+			return errors.New("connection refused")
+		}
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	for range 3 {
+		require.NoError(t, w.round(r))
+	}
+	require.Equal(t, "DataFaulty", w.why())
+	w.runs("b", "1")
+	for range 3 {
+		require.NoError(t, w.round(r))
+	}
+	require.Greater(t, looked.Load(), int64(1))
+	assert.Contains(t, w.members(), "b")
+	assert.Equal(t, "DataFaulty", w.why())
+	assert.Contains(t, w.set.Status.Faults[0], "connection refused")
+	r.pool.Forget(types.NamespacedName{Namespace: "fleet", Name: "prod/git+https://example.org/a@main"})
 }

@@ -87,7 +87,7 @@ func (i *images) lookup(ctx context.Context, ref domain.ImageRef) (built, *integ
 	}
 	commit, pending, err := i.order(ctx, ref)
 	if pending {
-		if last.commit == "" {
+		if last.commit == "" && last.failed == nil {
 			return last, &integrationset.Stop{Reason: integrationset.Fetching, Message: "still looking up " + ref.String()}
 		}
 		return last, nil
