@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -42,8 +41,7 @@ func List(ctx context.Context, config *rest.Config, namespace string) ([]Install
 		if !is || secret.Type != RecordType {
 			continue
 		}
-		var s stored
-		unreadable := json.Unmarshal(secret.Data[storedKey], &s)
+		s, unreadable := readRecord(secret)
 		all = append(all, Installed{secret.Namespace, name, s.Record, unreadable})
 	}
 	return all, nil

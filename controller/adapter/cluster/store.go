@@ -75,7 +75,7 @@ func (s *Store) Load(ctx context.Context) (bundle.Record, error) {
 		return bundle.Record{}, nil
 	}
 	if err == nil {
-		err = json.Unmarshal(s.secret.Data[storedKey], &s.stored)
+		s.stored, err = readRecord(s.secret)
 	}
 	if err == nil && len(s.stored.Originals) > 0 {
 		err = s.read(ctx, s.stored.Originals, &s.stored.Record.Originals)
@@ -183,21 +183,39 @@ func (s *Store) Unmoved(ctx context.Context) error {
 
 func (s *Store) create(ctx context.Context) error {
 	s.secret = corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.key().Namespace, Name: s.key().Name}, Type: RecordType}
-	text, err := json.Marshal(stored{})
-	if err != nil {
+	if err := writeRecord(&s.secret, stored{}); err != nil {
 		return fmt.Errorf("cannot write the record of %s: %w", s.world.owner, err)
 	}
-	s.secret.Data = map[string][]byte{storedKey: text}
 	return told(s.world.owner, s.world.client.Create(ctx, &s.secret, client.FieldOwner(Manager)))
 }
 
 func (s *Store) write(ctx context.Context, next stored) error {
-	text, err := json.Marshal(next)
-	if err != nil {
+	if err := writeRecord(&s.secret, next); err != nil {
 		return fmt.Errorf("cannot write the record of %s: %w", s.world.owner, err)
 	}
-	s.secret.Data = map[string][]byte{storedKey: text}
 	return told(s.world.owner, s.world.client.Update(ctx, &s.secret, client.FieldOwner(Manager)))
+}
+
+// writeRecord sets the content of a record's Secret, which is packed where it would be too large.
+func writeRecord(secret *corev1.Secret, s stored) error {
+	text, err := json.Marshal(s)
+	if err == nil && len(text) > pieceSize {
+		text, err = pack(s)
+	}
+	secret.Data = map[string][]byte{storedKey: text}
+	return err
+}
+
+// readRecord returns the content of a record's Secret.
+func readRecord(secret corev1.Secret) (s stored, err error) {
+	text := secret.Data[storedKey]
+	if bytes.HasPrefix(text, []byte("\x1f\x8b")) { // it is packed
+		text, err = unpack(text)
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &s)
+	}
+	return s, err
 }
 
 // told returns the error of a write of the record.

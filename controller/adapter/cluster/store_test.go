@@ -2,6 +2,8 @@ package cluster
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"testing"
 
@@ -44,6 +46,9 @@ func (s *secrets) Create(_ context.Context, o client.Object, _ ...client.CreateO
 	if _, there := s.kept[o.GetName()]; there {
 		return apierrors.NewAlreadyExists(schema.GroupResource{Resource: "secrets"}, o.GetName())
 	}
+	if err := oversized(o); err != nil {
+		return err
+	}
 	s.made++
 	o.SetUID(types.UID(fmt.Sprint("uid-", s.made)))
 	o.SetResourceVersion(fmt.Sprint(s.made))
@@ -53,9 +58,24 @@ func (s *secrets) Create(_ context.Context, o client.Object, _ ...client.CreateO
 
 // Update implements client.Writer.
 func (s *secrets) Update(_ context.Context, o client.Object, _ ...client.UpdateOption) error {
+	if err := oversized(o); err != nil {
+		return err
+	}
 	s.made++
 	o.SetResourceVersion(fmt.Sprint(s.made))
 	s.kept[o.GetName()] = *o.(*corev1.Secret).DeepCopy() //nolint:forcetypeassert // nothing else is written
+	return nil
+}
+
+// oversized returns the refusal of a Secret that is too large.
+func oversized(o client.Object) error {
+	size := 0
+	for _, value := range o.(*corev1.Secret).Data { //nolint:forcetypeassert // nothing else is written
+		size += len(value)
+	}
+	if size > corev1.MaxSecretSize {
+		return apierrors.NewInvalid(schema.GroupKind{Kind: "Secret"}, o.GetName(), nil)
+	}
 	return nil
 }
 
@@ -104,4 +124,27 @@ func TestStoreInstalledAgain(t *testing.T) {
 	got, err := again.Plan(t.Context(), 1)
 	require.NoError(t, err)
 	assert.Equal(t, p.Sequence, got.Sequence)
+}
+
+// A record of many objects, or of the Jobs of years, fits into its Secret. A usual one is readable.
+func TestStoreOfMany(t *testing.T) {
+	server := &secrets{kept: map[string]corev1.Secret{}}
+	w := &World{client: server, owner: "shop/store"}
+	record := bundle.Record{Revisions: []bundle.Revision{{Number: 1}}}
+	for i := range 30_000 {
+		id := bundle.ID{Kind: "ConfigMap", Namespace: "shop", Name: fmt.Sprint("config-", i)}
+		record.Inventory = append(record.Inventory, bundle.Entry{ID: id, Origin: id, Phase: bundle.Configuration})
+		record.Completed = append(record.Completed, bundle.ID{Group: "batch", Kind: "Job", Namespace: "shop", Name: fmt.Sprintf("migrate-%x", sha256.Sum256([]byte(id.Name)))[:18]})
+	}
+	require.NoError(t, NewStore(w).Save(t.Context(), record, nil))
+	got, err := NewStore(w).Load(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, record, got)
+
+	record.Inventory, record.Completed = record.Inventory[:1], nil
+	again := NewStore(w)
+	_, err = again.Load(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, again.Save(t.Context(), record, nil))
+	assert.True(t, json.Valid(server.kept["orcon-bundle-store"].Data["data"]))
 }
