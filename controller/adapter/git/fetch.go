@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 
 	gogit "github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/config"
@@ -184,9 +183,4 @@ func (b *bounded) SetEncodedObject(o plumbing.EncodedObject) (plumbing.Hash, err
 			bundle.ErrLimit)
 	}
 	return b.Storage.SetEncodedObject(o)
-}
-
-// within reports whether a path lies in a folder; all do in "".
-func within(folder, at string) bool {
-	return folder == "" || strings.HasPrefix(at, folder+"/")
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
@@ -26,23 +27,35 @@ func read(store storer.EncodedObjectStorer, commit plumbing.Hash, folder string)
 	return files(store, top, folder)
 }
 
+// mostEntries is how many files and folders are walked through: trees that share their parts have any number.
+const mostEntries = 10 * bundle.MaxFiles
+
 // files returns those files of a tree that lie in a folder, by their whole paths.
-func files(store storer.EncodedObjectStorer, top *object.Tree, folder string) (bundle.Tree, error) {
+func files(store storer.EncodedObjectStorer, top *object.Tree, folder string) (tree bundle.Tree, err error) {
+	if folder != "" {
+		top, err = top.Tree(folder)
+	}
+	if errors.Is(err, object.ErrDirectoryNotFound) {
+		return bundle.Tree{}, nil
+	}
+	if err != nil {
+		return bundle.Tree{}, err
+	}
 	entries := object.NewTreeWalker(top, true, nil)
 	defer entries.Close()
-	var tree bundle.Tree
-	for {
+	for range mostEntries {
 		name, entry, err := entries.Next()
 		if errors.Is(err, io.EOF) {
 			return tree, nil
 		}
-		if err == nil && within(folder, name) {
-			err = add(&tree, store, name, entry)
+		if err == nil {
+			err = add(&tree, store, path.Join(folder, name), entry)
 		}
 		if err != nil {
 			return bundle.Tree{}, err
 		}
 	}
+	return bundle.Tree{}, fmt.Errorf("%w: it has more than %d files and folders: set a folder that has fewer", bundle.ErrLimit, mostEntries)
 }
 
 func add(tree *bundle.Tree, store storer.EncodedObjectStorer, name string, entry object.TreeEntry) error {
