@@ -145,6 +145,8 @@ func (c Client) lay(below bundle.Tree, layer v1.Layer) (bundle.Tree, error) {
 		folder, file := path.Split(at)
 		removed, marked := strings.CutPrefix(file, gone)
 		switch {
+		case file == goneAll && folder == "":
+			below = bundle.Tree{}
 		case file == goneAll:
 			below.Remove(path.Clean(folder))
 		case marked:

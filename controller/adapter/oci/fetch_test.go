@@ -107,6 +107,14 @@ func TestFetch(t *testing.T) {
 	}
 }
 
+// A layer that takes away all of the top leaves nothing of the layers below.
+func TestFetchWithoutAllBelow(t *testing.T) {
+	host, digest := served(t, nil, layerOf(t, "a.yaml", "a", "old/b.yaml", "b"), layerOf(t, ".wh..wh..opq", "", "c.yaml", "c"))
+	tree, _, err := client().Fetch(t.Context(), at(host, "", digest))
+	require.NoError(t, err)
+	assert.Equal(t, []string{"c.yaml"}, tree.Paths())
+}
+
 func TestFetchCredentials(t *testing.T) {
 	host, digest := served(t, func(w http.ResponseWriter, r *http.Request) bool {
 		if user, password, _ := r.BasicAuth(); user == "me" && password == "hush" || r.Header.Get("Authorization") == "Bearer hush" {
