@@ -192,12 +192,18 @@ func (e *Engine) applied(ctx context.Context) (bundle.Sequence, error) {
 	return p.Sequence, err
 }
 
-// Propose stores a plan that waits for approval. The same plan again changes nothing.
-func (e *Engine) Propose(ctx context.Context, p bundle.Plan) error {
-	record, err := e.record.Propose(p)
+// Propose stores a plan that was made for a wish and waits for approval. The same plan again changes nothing. A content that
+// is tried again stays in quarantine until it begins.
+func (e *Engine) Propose(ctx context.Context, p bundle.Plan, w Wish) error {
+	record := e.record
+	if w.Retry {
+		record = record.Release(p.ManifestDigest)
+	}
+	record, err := record.Propose(p)
 	if err != nil || record.Last() == e.record.Last() {
 		return err
 	}
+	record.Quarantined = e.record.Quarantined
 	return e.save(ctx, record.Forget(e.History), &p)
 }
 

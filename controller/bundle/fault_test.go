@@ -214,7 +214,7 @@ func operations() map[string]operation {
 				if err != nil {
 					return err
 				}
-				return s.Propose(ctx, p)
+				return s.Propose(ctx, p, engine.Wish{})
 			},
 			want: "ConfigMap/a",
 		},

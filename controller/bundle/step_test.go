@@ -140,9 +140,9 @@ func TestApprovedPlanStays(t *testing.T) {
 	w := s.wish("ConfigMap/a")
 	p, err := s.Plan(t.Context(), w)
 	require.NoError(t, err)
-	require.NoError(t, s.Propose(t.Context(), p))
+	require.NoError(t, s.Propose(t.Context(), p, engine.Wish{}))
 	requests := s.store.requests
-	require.NoError(t, s.Propose(t.Context(), p))
+	require.NoError(t, s.Propose(t.Context(), p, engine.Wish{}))
 	assert.Equal(t, requests, s.store.requests, "the same plan is stored once")
 	later := p
 	later.Actions = []bundle.Action{p.Actions[0]}

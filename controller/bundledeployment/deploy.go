@@ -52,9 +52,6 @@ func (j deploying) deploy(ctx context.Context) (*domain.Stop, error) {
 	if stop, err := j.judge(ctx, &p); stop != nil || err != nil {
 		return j.meantime(ctx, stop)
 	}
-	if again {
-		j.deployment.Status.LastRetry = j.deployment.Annotations[v1alpha1.RetryKey]
-	}
 	return j.install(ctx, p, request)
 }
 
@@ -167,20 +164,22 @@ func (j deploying) install(ctx context.Context, p domain.Plan, request bundle.Wi
 	case isRefused && refused.Reason == domain.Conflicted:
 		return j.meantime(ctx, &domain.Stop{Stage: domain.Planned, Reason: "Conflict", Message: refused.Message, Person: true})
 	case isRefused:
-		stop, err := j.propose(ctx, p, refused, void)
+		stop, err := j.propose(ctx, p, request, refused, void)
 		if err != nil {
 			return nil, err
 		}
 		return j.meantime(ctx, stop)
 	case err != nil:
 		return nil, err
+	case request.Retry:
+		j.deployment.Status.LastRetry = j.deployment.Annotations[v1alpha1.RetryKey]
 	}
 	return j.run(ctx)
 }
 
 // propose stores a plan that waits for approval, and returns the stop that names the command to
 // approve it. Approvals of an earlier plan are void, with the difference.
-func (j deploying) propose(ctx context.Context, p domain.Plan, refused *domain.RefusedError, void string) (*domain.Stop, error) {
+func (j deploying) propose(ctx context.Context, p domain.Plan, request bundle.Wish, refused *domain.RefusedError, void string) (*domain.Stop, error) {
 	before := j.engine.Record().Last()
 	changed := ""
 	if before.State == domain.StateProposed && before.PlanDigest != p.Digest {
@@ -189,7 +188,7 @@ func (j deploying) propose(ctx context.Context, p domain.Plan, refused *domain.R
 			changed = old.Changed(p).Error() + "; "
 		}
 	}
-	if err := j.engine.Propose(ctx, p); err != nil {
+	if err := j.engine.Propose(ctx, p, request); err != nil {
 		return nil, err
 	}
 	proposed := j.engine.Record().Last()
