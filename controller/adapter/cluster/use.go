@@ -21,6 +21,7 @@ func (w *World) used(ctx context.Context, o *unstructured.Unstructured) ([]bundl
 	var err error
 	others := others{w.client, w.owner}
 	switch {
+	case o.GetKind() == definitionKind && isRefused(o):
 	case o.GetKind() == definitionKind:
 		uses, err = others.instances(ctx, bundle.Object(o.Object))
 	case isBundleController(o):
@@ -30,6 +31,14 @@ func (w *World) used(ctx context.Context, o *unstructured.Unstructured) ([]bundl
 		return nil, fmt.Errorf("cannot find out whether %s is in use: %w", o.GetName(), err)
 	}
 	return uses, nil
+}
+
+// isRefused reports whether the cluster has not accepted a definition, as where another has its names: it has no objects, and
+// those of its kind are the other's.
+func isRefused(definition *unstructured.Unstructured) bool {
+	return slices.ContainsFunc(conditions(definition), func(c bundle.Object) bool {
+		return c.Text("type") == "Established" && c.Text("status") == "False"
+	})
 }
 
 // others reads the objects that are not those of one deployment.
