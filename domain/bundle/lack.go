@@ -29,12 +29,12 @@ func (p Plan) Lacks(keys map[ID][]string) []Lack {
 	for _, item := range p.Sequence {
 		own[item.ID] = item.Object
 	}
-	lacks := map[ID]Lack{}
+	lacks, made := map[ID]Lack{}, p.Sequence.making()
 	for _, n := range p.readings() {
 		object, brought := own[n.ID]
 		has, there := keys[n.ID]
 		switch {
-		case p.Sequence.makes(n.ID), n.Key == "" && (brought || there), slices.Contains(has, n.Key), object.holds(n.Key):
+		case made.gives(n.ID), n.Key == "" && (brought || there), slices.Contains(has, n.Key), object.holds(n.Key):
 			continue
 		}
 		lack := lacks[n.ID]
@@ -51,7 +51,7 @@ func (p Plan) Lacks(keys map[ID][]string) []Lack {
 
 // Supplies reports whether the sequence has what a workload reads, or makes it while it is installed.
 func (s Sequence) Supplies(r Reading) bool {
-	return s.makes(r.ID) || slices.ContainsFunc(s, func(i Item) bool { return i.ID == r.ID && (r.Key == "" || i.Object.holds(r.Key)) })
+	return s.making().gives(r.ID) || slices.ContainsFunc(s, func(i Item) bool { return i.ID == r.ID && (r.Key == "" || i.Object.holds(r.Key)) })
 }
 
 // readings are those of the sequence, without Jobs that do not run.

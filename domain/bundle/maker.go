@@ -6,21 +6,20 @@ import "cmp"
 // with what issues it: each would wait for the other else (CONTENT.md X7). An author's phase stays, and so does that of
 // kinds that the bundle itself defines, since a workload of the bundle may be what makes them work.
 func (g *graph) advance() {
+	m := g.items.making()
 	for _, r := range g.items.Readings() {
-		g.advanceMakers(r.ID)
+		g.advanceMakers(m, r.ID)
 	}
 }
 
-func (g *graph) advanceMakers(id ID) {
-	for i := range g.items {
-		if g.items[i].makes(id) {
-			g.advanceItem(i)
-		}
+func (g *graph) advanceMakers(m making, id ID) {
+	for _, i := range m.of(id) {
+		g.advanceItem(m, i)
 	}
 }
 
 // advanceItem advances a custom resource, what it names as its issuer or store, and the maker of that one's authority.
-func (g *graph) advanceItem(i int) {
+func (g *graph) advanceItem(m making, i int) {
 	item := &g.items[i]
 	if item.Phase != CustomResources || item.Object.Annotation(PhaseKey) != "" || definedHere(item.After) {
 		return
@@ -31,12 +30,12 @@ func (g *graph) advanceItem(i int) {
 		issuer := ID{Group: item.ID.Group, Kind: cmp.Or(reference.Text("kind"), kind), Name: reference.Text("name")}
 		for _, issuer.Namespace = range []string{"", item.ID.Namespace} {
 			if to, there := g.places[issuer]; there {
-				g.advanceItem(to)
+				g.advanceItem(m, to)
 			}
 		}
 	}
 	if name := item.Object.Text("spec", "ca", "secretName"); name != "" {
-		g.advanceMakers(ID{Kind: "Secret", Namespace: item.ID.Namespace, Name: name})
+		g.advanceMakers(m, ID{Kind: "Secret", Namespace: item.ID.Namespace, Name: name})
 	}
 }
 

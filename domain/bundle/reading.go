@@ -132,9 +132,46 @@ func given(id ID) bool {
 	return id.Kind == "ConfigMap" && id.Name == "kube-root-ca.crt" || id.Kind == "ServiceAccount" && id.Name == "default"
 }
 
-// makes reports whether an object of the sequence will make another while it is installed.
-func (s Sequence) makes(id ID) bool {
-	return given(id) || slices.ContainsFunc(s, func(item Item) bool { return item.makes(id) })
+// making finds the items of a sequence that make an object while it is installed, by the object's kind and name.
+type making struct {
+	items  Sequence
+	places map[ID][]int
+}
+
+// making returns the items that make others.
+func (s Sequence) making() making {
+	m := making{s, map[ID][]int{}}
+	for i, item := range s {
+		for _, id := range item.products() {
+			m.places[id] = append(m.places[id], i)
+		}
+	}
+	return m
+}
+
+// of returns the places of the items that make an object.
+func (m making) of(id ID) []int {
+	return slices.DeleteFunc(slices.Clone(m.places[ID{Kind: id.Kind, Name: id.Name}]), func(i int) bool { return !m.items[i].makes(id) })
+}
+
+// gives reports whether an object is there once the sequence is installed, although the sequence does not have it.
+func (m making) gives(id ID) bool { return given(id) || len(m.of(id)) > 0 }
+
+// products are the kinds and names of what an item may make, each once.
+func (i Item) products() []ID {
+	targets, _ := ParseAfter(i.Object.Annotation(MakesKey)) // Order has refused what cannot be read
+	all := []ID{}
+	if i.ID.kind() == "Secret" {
+		all = append(all, ID{Kind: i.ID.Kind, Name: i.ID.Name})
+	}
+	for _, path := range makers[i.ID.kind()] {
+		all = append(all, ID{Kind: "Secret", Name: i.Object.Text(path...)})
+	}
+	for _, t := range targets {
+		all = append(all, ID{Kind: t.Kind, Name: t.Name})
+	}
+	slices.SortFunc(all, ID.Compare)
+	return slices.Compact(all)
 }
 
 func (i Item) makes(id ID) bool {
