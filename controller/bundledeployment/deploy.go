@@ -179,7 +179,9 @@ func (j deploying) install(ctx context.Context, p domain.Plan, request bundle.Wi
 
 // propose stores a plan that waits for approval, and returns the stop that names the command to
 // approve it. Approvals of an earlier plan are void, with the difference.
-func (j deploying) propose(ctx context.Context, p domain.Plan, request bundle.Wish, refused *domain.RefusedError, void string) (*domain.Stop, error) {
+func (j deploying) propose(ctx context.Context, p domain.Plan, request bundle.Wish, refused *domain.RefusedError, void string) (
+	*domain.Stop, error,
+) {
 	before := j.engine.Record().Last()
 	changed := ""
 	if before.State == domain.StateProposed && before.PlanDigest != p.Digest {

@@ -37,7 +37,10 @@ func (l *look) declared(ctx context.Context) (declared, *integrationset.Stop) {
 	if err != nil {
 		return declared{}, invalid(err)
 	}
-	d := declared{presence: read.data.Presence, held: selected.Holds, idle: map[integrationset.Key]bool{}, faulty: map[integrationset.Key]bool{}}
+	d := declared{
+		presence: read.data.Presence, held: selected.Holds,
+		idle: map[integrationset.Key]bool{}, faulty: map[integrationset.Key]bool{},
+	}
 	problems := selected.Problems(read.data)
 	images := l.lookups()
 	for _, m := range selected.Members {
