@@ -86,7 +86,9 @@ func (l *look) stamp(ctx context.Context, d declared) error {
 
 // write does the steps of the decision. A step that the API server refuses becomes a wait, and holds no other up (FLEET.md
 // O1).
-func (l *look) write(ctx context.Context, wanted map[integrationset.Key]*bundle.BundleDeployment, standing map[integrationset.Key]standing) error {
+func (l *look) write(
+	ctx context.Context, wanted map[integrationset.Key]*bundle.BundleDeployment, standing map[integrationset.Key]standing,
+) error {
 	var done []integrationset.Step
 	for _, step := range l.result.Steps {
 		err := l.carryOut(ctx, step, wanted[step.Key], standing[step.Key])

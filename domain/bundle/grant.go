@@ -119,7 +119,9 @@ func (g *granting) binding(item Item) {
 func (g *granting) role(item Item) {
 	before := rules(g.live[item.ID].Object)
 	after, known := g.gathered(item.Object)
-	others := Grant{To: "every other subject bound to " + item.ID.Kind + " " + item.ID.Name, Namespace: item.ID.Namespace, Bound: true, Role: item.ID}
+	others := Grant{
+		To: "every other subject bound to " + item.ID.Kind + " " + item.ID.Name, Namespace: item.ID.Namespace, Bound: true, Role: item.ID,
+	}
 	switch {
 	case g.live[item.ID].Object == nil:
 	case known:

@@ -51,7 +51,8 @@ func (p Plan) Lacks(keys map[ID][]string) []Lack {
 
 // Supplies reports whether the sequence has what a workload reads, or makes it while it is installed.
 func (s Sequence) Supplies(r Reading) bool {
-	return s.making().gives(r.ID) || slices.ContainsFunc(s, func(i Item) bool { return i.ID == r.ID && (r.Key == "" || i.Object.holds(r.Key)) })
+	has := func(i Item) bool { return i.ID == r.ID && (r.Key == "" || i.Object.holds(r.Key)) }
+	return s.making().gives(r.ID) || slices.ContainsFunc(s, has)
 }
 
 // readings are those of the sequence, without Jobs that do not run.
