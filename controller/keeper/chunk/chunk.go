@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -143,13 +142,7 @@ func read(segments []exchange.Segment, e extent) ([]byte, error) {
 		if e.Position < one.Position || e.Position+e.Length > one.End() {
 			continue
 		}
-		file, err := os.Open(one.Path)
-		if err != nil {
-			return nil, err
-		}
-		content := make([]byte, e.Length)
-		_, err = io.ReadFull(io.NewSectionReader(file, e.Position-one.Position, e.Length), content)
-		return content, errors.Join(err, file.Close())
+		return one.Read(e.Position-one.Position, e.Length)
 	}
 	return nil, fmt.Errorf("no segment has its bytes from %d to %d", e.Position, e.Position+e.Length)
 }
@@ -160,7 +153,7 @@ func sweep(segments []exchange.Segment, position int64) error {
 		if i == len(segments)-1 || one.End() > position {
 			return nil
 		}
-		if err := os.Remove(one.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := one.Remove(); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}

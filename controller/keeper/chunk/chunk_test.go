@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -165,4 +166,31 @@ func TestCarry(t *testing.T) {
 	carried, err = none.Carry(t.Context())
 	require.NoError(t, err)
 	assert.False(t, carried, "nothing was started yet")
+}
+
+// JOBS-DESIGN.md 9 and 13: a template may write into the exchange folder, and the keeper of a node can read what is of other
+// runs: no link has that stored as output, or removed.
+func TestCarryLinks(t *testing.T) {
+	const first = "stdout.0000000000000000000"
+	other := t.TempDir()
+	victim := filepath.Join(other, first)
+	require.NoError(t, os.WriteFile(victim, bytes.Repeat([]byte("secret "), 1000), 0o600))
+	last := filepath.Join(other, "stdout.0000000000000007000")
+	require.NoError(t, os.WriteFile(last, []byte("secret"), 0o600))
+	for name, plant := range map[string]func(output string){
+		"file": func(output string) {
+			require.NoError(t, errors.Join(os.Mkdir(output, 0o700), os.Symlink(victim, output+"/"+first)))
+		},
+		"folder": func(output string) { require.NoError(t, os.Symlink(other, output)) },
+	} {
+		output := filepath.Join(t.TempDir(), "output")
+		plant(output)
+		s := &sink{}
+		c := chunk.Carrier{Output: output, Stream: "stdout", Scratch: t.TempDir(), Sink: s, Size: 1 << 20}
+		for range 3 {
+			_, _ = c.Carry(t.Context()) // an error is as good
+		}
+		assert.Zero(t, len(s.text()), name)
+		assert.FileExists(t, victim, name)
+	}
 }

@@ -1,10 +1,12 @@
 package exchange_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -106,4 +108,44 @@ func TestStreamWithoutVolume(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, s.Close())
 	assert.Equal(t, "[6]gh", text(t, folder))
+}
+
+// JOBS.md J7: a template may put anything into the folder. None of that holds up a keeper, leads it out of the folder, or
+// fills its memory.
+func TestHostileFolder(t *testing.T) {
+	other := filepath.Join(t.TempDir(), "ended")
+	require.NoError(t, os.WriteFile(other, []byte(`{"message":"secret"}`), 0o600))
+	for what, plant := range map[string]func(name string){
+		"pipe": func(name string) { require.NoError(t, syscall.Mkfifo(name, 0o600)) },
+		"link": func(name string) { require.NoError(t, os.Symlink(other, name)) },
+		"size": func(name string) {
+			require.NoError(t, errors.Join(os.WriteFile(name, nil, 0o600), os.Truncate(name, 1<<30)))
+		},
+	} {
+		f := exchange.Folder(t.TempDir())
+		plant(filepath.Join(string(f), "ended"))
+		plant(filepath.Join(string(f), "shim.lock"))
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			ended, err := f.ReadEnded()
+			assert.Error(t, err, what)
+			assert.Nil(t, ended, what)
+			_, _ = f.Shim().Alive() // an error is as good
+		}()
+		select {
+		case <-done:
+		case <-time.After(10 * time.Second):
+			require.Fail(t, "the keeper is held up", what)
+		}
+	}
+}
+
+// A lock is of the folder alone: no link lets a run mark itself, or another one, as alive elsewhere.
+func TestHostileLock(t *testing.T) {
+	f, other := exchange.Folder(t.TempDir()), filepath.Join(t.TempDir(), "keeper.lock")
+	require.NoError(t, os.Symlink(other, filepath.Join(string(f), "keeper.lock")))
+	_, err := f.Keeper().Lock()
+	require.Error(t, err)
+	assert.NoFileExists(t, other)
 }

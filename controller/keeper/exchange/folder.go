@@ -179,7 +179,7 @@ func writeAside[T any](f Folder, name string, content T) (string, error) {
 }
 
 func read[T any](f Folder, name string) (*T, error) {
-	text, err := os.ReadFile(filepath.Join(string(f), name)) //nolint:gosec // a fixed name
+	text, err := readMessage(f, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil // not written yet
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"syscall"
 	"time"
 )
@@ -12,9 +13,19 @@ import (
 // Life marks a process as alive.
 type Life struct{ path, what string }
 
+// open opens the file.
+func (l Life) open(flags int) (*os.File, error) {
+	folder, err := os.OpenRoot(filepath.Dir(l.path))
+	if err != nil {
+		return nil, err
+	}
+	defer folder.Close() //nolint:errcheck // the file stays open
+	return open(folder, filepath.Base(l.path), flags)
+}
+
 // Lock marks the process as alive until the file is closed or the process ends.
 func (l Life) Lock() (*os.File, error) {
-	file, err := os.OpenFile(l.path, os.O_RDWR|os.O_CREATE, 0o600)
+	file, err := l.open(os.O_RDWR | os.O_CREATE)
 	if err != nil {
 		return nil, fmt.Errorf("cannot mark %s as alive: %w", l.what, err)
 	}
@@ -26,7 +37,7 @@ func (l Life) Lock() (*os.File, error) {
 
 // Alive reports whether the process lives.
 func (l Life) Alive() (bool, error) {
-	file, err := os.Open(l.path)
+	file, err := l.open(os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}

@@ -112,9 +112,15 @@ type Segment struct {
 // End returns the position behind a segment.
 func (s Segment) End() int64 { return s.Position + s.Size }
 
-// Segments returns the segments of an output in order, which is that of their names. The last one may still grow.
+// Segments returns the segments of an output in order, which is that of their names. The last one may still grow. What is
+// no file is none.
 func Segments(folder, name string) ([]Segment, error) {
-	entries, err := os.ReadDir(folder)
+	root, err := within(folder)
+	if err != nil {
+		return nil, fmt.Errorf("cannot list the output: %w", err)
+	}
+	defer root.Close() //nolint:errcheck // it is only read
+	entries, err := fs.ReadDir(root.FS(), ".")
 	if err != nil {
 		return nil, fmt.Errorf("cannot list the output: %w", err)
 	}
@@ -125,14 +131,14 @@ func Segments(folder, name string) ([]Segment, error) {
 		if !found || err != nil {
 			continue
 		}
-		info, err := e.Info()
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
+		info, err := root.Lstat(e.Name())
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
 			return nil, fmt.Errorf("cannot list the output: %w", err)
+		case info.Mode().IsRegular():
+			all = append(all, Segment{Path: filepath.Join(folder, e.Name()), Position: position, Size: info.Size()})
 		}
-		all = append(all, Segment{Path: filepath.Join(folder, e.Name()), Position: position, Size: info.Size()})
 	}
 	return all, nil
 }
