@@ -210,7 +210,9 @@ func outputs(folder, secrets string) (string, error) {
 // parcel is a folder that is captured, and the prefix of its blob's name.
 type parcel struct {
 	folder, prefix string
-	exclude        state.Exclude
+	// below is the part of the folder that is captured; "" for all.
+	below   string
+	exclude state.Exclude
 }
 
 // The prefixes of blobs.
@@ -246,7 +248,7 @@ func (k *Keeper) pack(of parcel, limit int64) (packed, error) {
 	}
 	digest := sha256.New()
 	p := packed{path: file.Name(), prefix: of.prefix}
-	p.Summary, err = state.Capture(io.MultiWriter(file, digest), of.folder, state.Options{Exclude: of.exclude, Limit: limit})
+	p.Summary, err = state.Capture(io.MultiWriter(file, digest), of.folder, state.Options{Below: of.below, Exclude: of.exclude, Limit: limit})
 	if err = errors.Join(err, file.Close()); err != nil {
 		p.remove()
 		return packed{}, err

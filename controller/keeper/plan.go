@@ -49,7 +49,7 @@ func (p planning) keep(ctx context.Context, process exchange.Ended, e End) End {
 
 // store stores the plan that the template left; nil for none.
 func (p planning) store(ctx context.Context) (*State, error) {
-	a, err := p.packStill(ctx, parcel{folder: p.folder(), prefix: planPrefix}, p.Settings.Limit)
+	a, err := p.packStill(ctx, parcel{folder: p.Settings.State, below: contract.PlanFolder, prefix: planPrefix}, p.Settings.Limit)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return nil, nil //nolint:nilnil // there is none

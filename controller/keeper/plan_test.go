@@ -29,7 +29,15 @@ func TestPlanIsLeft(t *testing.T) {
 		"Other":    {why: "an action that plans nothing has no folder", script: `test ! -e $STATE/.orcon-plan`},
 		"Unwanted": {why: "what another action writes there is no plan", script: `mkdir $STATE/.orcon-plan; ` + write},
 		"Refused":  {why: "the reason is reported", script: `mkfifo $STATE/.orcon-plan/pipe`, plans: true, says: "cannot keep the plan"},
-		"Removed":  {why: "there is none then", script: `rmdir $STATE/.orcon-plan`, plans: true},
+		"Link": {
+			why: "the keeper of a node can read what is of other runs", plans: true, says: "cannot keep the plan",
+			script: `mkdir $BASE/other; echo secret >$BASE/other/plan; rmdir $STATE/.orcon-plan; ln -s $BASE/other $STATE/.orcon-plan`,
+		},
+		"Pipe": {
+			why: "nothing holds up the keeper", plans: true, says: "cannot keep the plan",
+			script: `rmdir $STATE/.orcon-plan; mkfifo $STATE/.orcon-plan`,
+		},
+		"Removed": {why: "there is none then", script: `rmdir $STATE/.orcon-plan`, plans: true},
 	}
 	for label, tc := range tests {
 		t.Run(label, func(t *testing.T) {

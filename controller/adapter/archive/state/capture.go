@@ -20,6 +20,8 @@ import (
 
 // Options choose what is captured.
 type Options struct {
+	// Below is a folder of the folder, which is captured alone; "" for all. A link that leads elsewhere is refused.
+	Below   string
 	Exclude Exclude
 	// Limit is the size of the plain archive in bytes, from which on the capture fails with ErrTooLarge.
 	Limit int64
@@ -42,7 +44,7 @@ const window = 1 << 20
 // Capture writes the state in a folder as an archive. What Restore would refuse is an error. Files that another
 // process changes meanwhile make the archive torn, and never fail it.
 func Capture(out io.Writer, folder string, o Options) (Summary, error) {
-	root, err := os.OpenRoot(folder)
+	root, err := open(folder, o.Below)
 	if err != nil {
 		return Summary{}, fmt.Errorf("cannot capture the state: %w", err)
 	}
@@ -57,6 +59,16 @@ func Capture(out io.Writer, folder string, o Options) (Summary, error) {
 		return Summary{}, fmt.Errorf("cannot capture the state: %w", err)
 	}
 	return Summary{Digest: plain.sum(), Size: o.Limit - plain.left, Torn: torn}, nil
+}
+
+// open opens a folder, or one of its folders. A program may have put something else in the place of that one.
+func open(folder, below string) (*os.Root, error) {
+	root, err := os.OpenRoot(folder)
+	if err != nil || below == "" {
+		return root, err
+	}
+	defer root.Close()                 //nolint:errcheck // it is only read
+	return root.OpenRoot(below + "/.") // so that a pipe does not block
 }
 
 func capture(out io.Writer, root *os.Root, o Options) (torn bool, err error) {
