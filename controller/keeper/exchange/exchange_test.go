@@ -125,6 +125,7 @@ func TestHostileFolder(t *testing.T) {
 		f := exchange.Folder(t.TempDir())
 		plant(filepath.Join(string(f), "ended"))
 		plant(filepath.Join(string(f), "shim.lock"))
+		plant(f.Output())
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
@@ -132,6 +133,8 @@ func TestHostileFolder(t *testing.T) {
 			assert.Error(t, err, what)
 			assert.Nil(t, ended, what)
 			_, _ = f.Shim().Alive() // an error is as good
+			_, err = exchange.Segments(f.Output(), "stdout")
+			assert.Error(t, err, what)
 		}()
 		select {
 		case <-done:

@@ -15,14 +15,15 @@ const maxMessage = 4 << 20
 // errNoFile is for what a template has put in place of a file.
 var errNoFile = errors.New("it is not a file, or too large")
 
-// within opens a folder. The template may have put a link in its place: one that leads out of the folder above is refused.
+// within opens a folder. The template may have put something else in its place: a link that leads out of the folder above is
+// refused.
 func within(folder string) (*os.Root, error) {
 	above, err := os.OpenRoot(filepath.Dir(folder))
 	if err != nil {
 		return nil, err
 	}
-	defer above.Close() //nolint:errcheck // it is only read
-	return above.OpenRoot(filepath.Base(folder))
+	defer above.Close()                                 //nolint:errcheck // it is only read
+	return above.OpenRoot(filepath.Base(folder) + "/.") // so that a pipe does not block
 }
 
 // open opens a file of a folder. What else the template may have put there neither blocks nor leads elsewhere.
