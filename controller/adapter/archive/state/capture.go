@@ -127,7 +127,7 @@ func walk(root *os.Root, o Options) (listing, error) {
 }
 
 func (l *listing) walk(folder string) error {
-	opened, err := l.root.Open(folder)
+	opened, err := l.root.OpenFile(folder, os.O_RDONLY|syscall.O_DIRECTORY, 0) // a pipe that took its place must not block
 	if err != nil {
 		return l.skip(folder, err)
 	}
@@ -167,7 +167,7 @@ const headerSize = 512
 
 // skip passes over what went away, or became something else, since it was listed.
 func (l *listing) skip(name string, err error) error {
-	if name != "." && gone(err) {
+	if name != "." && (gone(err) || strings.Contains(err.Error(), "escapes")) {
 		l.changed = true
 		return nil
 	}

@@ -3,6 +3,7 @@ package state_test
 import (
 	"archive/tar"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -19,6 +20,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/archive/state"
@@ -406,4 +408,43 @@ func FuzzVerify(f *testing.F) {
 		got, _ := capture(t, to)
 		require.Equal(t, want, got)
 	})
+}
+
+// JOBS.md J7: whatever a program puts in the place of a folder while that is captured, the capture comes to its end.
+func TestCaptureOfChangingFolder(t *testing.T) {
+	folder, outside := t.TempDir(), t.TempDir()
+	name := filepath.Join(folder, "d")
+	require.NoError(t, errors.Join(os.Mkdir(name, 0o700), syscall.Mkfifo(filepath.Join(outside, "pipe"), 0o600)))
+	require.NoError(t, os.Symlink(outside, filepath.Join(outside, "link")))
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			for _, with := range []string{"pipe", "link"} {
+				_ = unix.Renameat2(unix.AT_FDCWD, name, unix.AT_FDCWD, filepath.Join(outside, with), unix.RENAME_EXCHANGE)
+				_ = unix.Renameat2(unix.AT_FDCWD, name, unix.AT_FDCWD, filepath.Join(outside, with), unix.RENAME_EXCHANGE)
+			}
+		}
+	}()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for end := time.Now().Add(2 * time.Second); time.Now().Before(end); {
+			if _, err := state.Capture(io.Discard, folder, state.Options{Limit: 1 << 20}); err != nil {
+				assert.NotContains(t, err.Error(), "cannot read", "what changes never fails it")
+			}
+		}
+	}()
+	select {
+	case <-done:
+	case <-time.After(20 * time.Second):
+		assert.Fail(t, "the capture is held up")
+	}
+	close(stop)
+	<-stopped
 }
