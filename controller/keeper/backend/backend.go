@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"os"
 	"sync"
+	"syscall"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
 )
@@ -127,12 +128,24 @@ func (b *Backend) read() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer root.Close() //nolint:errcheck // it is only read
-	text, err := root.ReadFile(contract.TerraformFile)
+	defer root.Close()                                                                    //nolint:errcheck // it is only read
+	file, err := root.OpenFile(contract.TerraformFile, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not block
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, refuse(http.StatusNotFound, "there is no state yet")
 	}
-	return text, err
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close() //nolint:errcheck // it is only read
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular() || info.Size() > b.Limit:
+		return nil, fmt.Errorf("cannot read %s: it is not a file, or larger than %d bytes: let the backend alone write it",
+			contract.TerraformFile, b.Limit)
+	}
+	return io.ReadAll(io.LimitReader(file, b.Limit))
 }
 
 // update writes the state, and returns when it cannot be lost.

@@ -13,7 +13,9 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -188,4 +190,28 @@ func TestFolderIsHostile(t *testing.T) {
 	text, err := os.ReadFile(outside)
 	require.NoError(t, err)
 	assert.Equal(t, "secret", string(text))
+}
+
+// JOBS.md J7: a template may put anything in the place of its state. None of that holds up the keeper, or fills its memory.
+func TestNoFile(t *testing.T) {
+	for what, plant := range map[string]func(name string) error{
+		"pipe": func(name string) error { return syscall.Mkfifo(name, 0o600) },
+		"size": func(name string) error { return errors.Join(os.WriteFile(name, nil, 0o600), os.Truncate(name, 1<<20)) },
+	} {
+		b := newBench(t)
+		require.NoError(t, plant(filepath.Join(b.State, "terraform.tfstate")))
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			w := httptest.NewRecorder()
+			b.ServeHTTP(w, httptest.NewRequest(http.MethodGet, backend.Path, http.NoBody))
+			assert.Equal(t, http.StatusInternalServerError, w.Code, what)
+			b.Close()
+		}()
+		select {
+		case <-done:
+		case <-time.After(10 * time.Second):
+			require.Fail(t, "the keeper is held up", what)
+		}
+	}
 }
