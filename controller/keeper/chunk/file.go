@@ -104,6 +104,14 @@ func (f *Files) each(use func(reached) error) (out []string, err error) {
 	return out, err
 }
 
+// unblocked opens what is in a folder. A pipe that takes a folder's place does not block.
+type unblocked struct{ *os.Root }
+
+// Open implements fs.FS.
+func (u unblocked) Open(name string) (fs.File, error) {
+	return u.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+}
+
 // found returns the names of the files, sorted.
 func (f *Files) found() ([]string, error) {
 	root, err := os.OpenRoot(f.Folder)
@@ -115,10 +123,10 @@ func (f *Files) found() ([]string, error) {
 	}
 	defer root.Close() //nolint:errcheck // it is only read
 	var all []string
-	err = fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
+	err = fs.WalkDir(unblocked{root}, ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {
-		case errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission):
-			return nil // removed meanwhile, or nothing for others
+		case err != nil && (gone(err) == nil || errors.Is(err, fs.ErrPermission)):
+			return nil // removed or replaced meanwhile, or nothing for others
 		case err == nil && entry.Type().IsRegular():
 			all = append(all, name)
 		}

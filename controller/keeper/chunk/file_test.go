@@ -2,15 +2,18 @@ package chunk_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/chunk"
@@ -186,4 +189,38 @@ func TestRedactedFiles(t *testing.T) {
 	assert.Equal(t, padding+"[redacted] [redacted] [redacted] [redacted] ", carry(), "a chunk that may be stored comes again as it was")
 	f.Last = true
 	assert.Equal(t, padding+"[redacted] [redacted] [redacted] [redacted] s3cr", carry(), "the file grows no more")
+}
+
+// JOBS.md J7: whatever a program puts in the place of a folder of log files while they are carried, that comes to its end.
+func TestChangingFolder(t *testing.T) {
+	folder, outside, s := t.TempDir(), t.TempDir(), &streams{of: map[string]*sink{}}
+	name, pipe := filepath.Join(folder, "d"), filepath.Join(outside, "pipe")
+	require.NoError(t, errors.Join(os.Mkdir(name, 0o700), syscall.Mkfifo(pipe, 0o600)))
+	stop, stopped, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				_ = unix.Renameat2(unix.AT_FDCWD, name, unix.AT_FDCWD, pipe, unix.RENAME_EXCHANGE)
+			}
+		}
+	}()
+	f := files(folder, t.TempDir(), s)
+	go func() {
+		defer close(done)
+		for end := time.Now().Add(2 * time.Second); time.Now().Before(end); {
+			_, err := f.Carry(t.Context())
+			assert.NoError(t, err)
+		}
+	}()
+	select {
+	case <-done:
+	case <-time.After(20 * time.Second):
+		assert.Fail(t, "the keeper is held up")
+	}
+	close(stop)
+	<-stopped
 }
