@@ -76,11 +76,11 @@ func (k *Keeper) Run(ctx context.Context) error {
 		return err
 	}
 	defer alive.Close() //nolint:errcheck // its end is all that counts
-	start, err := k.Exchange.ReadStart()
+	started, err := exchange.Permitted(k.Exchange)
 	if err != nil {
 		return err
 	}
-	run, err := k.begin(ctx, start != nil)
+	run, err := k.begin(ctx, started)
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 		end()
 		<-ended
 	}()
-	if start != nil {
+	if started {
 		leasing{run}.resume(ctx)
 	} else if err := run.prepare(ctx); err != nil {
 		return run.abandon(ctx, err)
@@ -105,7 +105,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 		defer close(carried)
 		(&cargo{run: run}).carry(ctx, finish)
 	}()
-	process, err := run.follow(ctx, start == nil)
+	process, err := run.follow(ctx, !started)
 	finish <- err == nil && process.Ran && process.Code != contract.Vanished
 	if err == nil {
 		err = run.conclude(ctx, process)

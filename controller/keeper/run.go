@@ -278,10 +278,16 @@ func (r *run) look(hurried bool) (*exchange.Ended, error) {
 		r.delay.hold(*held)
 	}
 	ended, err := r.Exchange.ReadEnded()
+	if errors.Is(err, exchange.ErrSpoilt) {
+		return vanished(err.Error()), nil // no part of the runner can tell more
+	}
 	if err != nil || ended != nil || alive {
 		return ended, err
 	}
 	started, err := r.Exchange.ReadStarted()
+	if errors.Is(err, exchange.ErrSpoilt) {
+		started, err = &exchange.Started{}, nil
+	}
 	switch {
 	case err != nil:
 		return nil, err
@@ -291,12 +297,17 @@ func (r *run) look(hurried bool) (*exchange.Ended, error) {
 	case started != nil && r.Clock()-r.vanished < settle:
 		return nil, nil
 	case started != nil:
-		err := r.Exchange.WriteEnded(exchange.Ended{Code: contract.Vanished, Ran: true, Killed: true, Message: "its container ended"})
+		err := r.Exchange.WriteEnded(*vanished("its container ended"))
 		return nil, err // and what is written is read, if a shim came back meanwhile
 	case hurried:
 		return nil, r.Exchange.WriteEnded(exchange.Ended{Code: contract.Refused, Message: "it was stopped before its container started"})
 	}
 	return nil, nil
+}
+
+// vanished returns the end of a template of which nothing more than a reason is known.
+func vanished(reason string) *exchange.Ended {
+	return &exchange.Ended{Code: contract.Vanished, Ran: true, Killed: true, Message: reason}
 }
 
 // conclude captures the state, records the end and lets the shim exit.

@@ -109,8 +109,8 @@ func (t *task) start(ctx context.Context) error {
 	if err := lease(t.folder); err != nil {
 		return err
 	}
-	let, err := t.folder.Exchange().ReadStart()
-	if err != nil || let != nil {
+	let, err := exchange.Permitted(t.folder.Exchange())
+	if err != nil || let {
 		return err
 	}
 	running, err := t.running(ctx, name(t.attempt.Name))

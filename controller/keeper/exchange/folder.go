@@ -121,8 +121,17 @@ func (f Folder) WriteRenewed(r Renewed) error {
 // ReadRenewed reads Renewed.
 func (f Folder) ReadRenewed() (*Renewed, error) { return read[Renewed](f, renewedName) }
 
-// ReadStart reads Start; nil before it is written, which holds for all that Folder reads.
+// ReadStart reads Start; nil before it is written, and ErrSpoilt for what is no message, which holds for all that Folder reads.
 func (f Folder) ReadStart() (*Start, error) { return read[Start](f, startName) }
+
+// Permitted reports whether the entrypoint was let start: whatever is left of Start.
+func Permitted(f Folder) (bool, error) {
+	start, err := f.ReadStart()
+	if errors.Is(err, ErrSpoilt) {
+		return true, nil
+	}
+	return start != nil, err
+}
 
 // ReadStarted reads Started.
 func (f Folder) ReadStarted() (*Started, error) { return read[Started](f, startedName) }
@@ -184,8 +193,13 @@ func read[T any](f Folder, name string) (*T, error) {
 		return nil, nil // not written yet
 	}
 	var content T
+	spoilt := misplaced(err)
 	if err == nil {
 		err = json.Unmarshal(text, &content)
+		spoilt = err != nil
+	}
+	if spoilt {
+		err = fmt.Errorf("%w: %w", ErrSpoilt, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot read file %s of the exchange folder: %w", name, err)

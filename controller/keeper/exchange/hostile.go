@@ -4,13 +4,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 )
 
 // maxMessage is how large a file of the folder may be, in bytes. The largest one is Start, with all variables.
 const maxMessage = 4 << 20
+
+// ErrSpoilt is wrapped where a file of the folder has what no part of the runner writes: the template may have, or a machine
+// that lost its power.
+var ErrSpoilt = errors.New("it was spoilt")
 
 // errNoFile is for what a template has put in place of a file.
 var errNoFile = errors.New("it is not a file, or too large")
@@ -45,6 +51,12 @@ func openFile(folder *os.Root, name string) (*os.File, int64, error) {
 		return nil, 0, errors.Join(err, file.Close())
 	}
 	return file, info.Size(), nil
+}
+
+// misplaced reports whether an error is that of something else in place of a file.
+func misplaced(err error) bool {
+	return errors.Is(err, errNoFile) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.ENXIO) ||
+		err != nil && strings.Contains(err.Error(), "escapes")
 }
 
 // readMessage reads a file of the exchange folder.

@@ -35,10 +35,10 @@ func (l Life) Lock() (*os.File, error) {
 	return file, nil
 }
 
-// Alive reports whether the process lives.
+// Alive reports whether the process lives. What is no file is no mark.
 func (l Life) Alive() (bool, error) {
 	file, err := l.open(os.O_RDONLY)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || misplaced(err) {
 		return false, nil
 	}
 	if err != nil {
