@@ -133,6 +133,9 @@ func TestCancel(t *testing.T) {
 		}},
 		"Deaf": {why: "SIGKILL after the grace, also to children", script: deaf, grace: 100 * time.Millisecond, code: 137, killed: true,
 			stop: func(m *model, _ *child, _ func()) { look(m, func() bool { m.cancelled = true; return true }) }},
+		"Planted": {why: "the template cannot give itself more time", script: `echo '{"grace":3600000000000}' >$BASE/exchange/stop; ` + deaf,
+			grace: 100 * time.Millisecond, code: 137, killed: true,
+			stop: func(m *model, _ *child, _ func()) { look(m, func() bool { m.cancelled = true; return true }) }},
 		"Container": {why: "the container is stopped", script: patient, grace: time.Minute, code: 9, stop: func(_ *model, s *child, _ func()) {
 			_ = s.Process.Signal(syscall.SIGTERM)
 		}},

@@ -25,7 +25,8 @@ type Shim struct {
 	Command []string
 	// Folder is its working directory.
 	Folder string
-	// Grace is the time between SIGTERM and SIGKILL if the container itself is stopped.
+	// Grace is the time between SIGTERM and SIGKILL if the container itself is stopped, and the longest one otherwise: the
+	// template can write what stops it.
 	Grace time.Duration
 	// Rescue names the files of the working directory that are kept.
 	Rescue Rescue
@@ -218,6 +219,7 @@ func (s *Shim) stop(grace time.Duration, reason string) {
 		return
 	}
 	s.halt.begun = true
+	grace = min(grace, s.Grace)
 	glog.Infof("stopping the template, SIGKILL in %s: %s", grace, reason)
 	s.halt.deadline = time.After(grace)
 	if s.main != 0 {
