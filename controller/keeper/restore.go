@@ -3,9 +3,13 @@ package keeper
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path"
 	"strings"
+	"syscall"
+
+	"github.com/golang/glog"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/logs"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
@@ -27,11 +31,22 @@ func (f logFiles) restore(ctx context.Context) error {
 	}
 	names, err := logs.List(ctx, f, f.from)
 	for _, name := range names {
-		if file, is := strings.CutPrefix(name, contract.Logs+"/"); is && err == nil {
-			err = f.write(ctx, name, file)
+		file, is := strings.CutPrefix(name, contract.Logs+"/")
+		if !is || err != nil {
+			continue
+		}
+		err = f.write(ctx, name, file)
+		if taken(err) {
+			glog.Warningf("log file %q is not restored: %v", file, err)
+			err = nil
 		}
 	}
 	return err
+}
+
+// taken reports whether a name is that of a folder, or a folder that of a file: the template has replaced the one by the other.
+func taken(err error) bool {
+	return errors.Is(err, fs.ErrExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.EISDIR)
 }
 
 // write writes one file.

@@ -64,3 +64,17 @@ func TestRestoreLogs(t *testing.T) {
 		assert.Equal(t, map[int64]string{0: "", 1: "one three\nfour\n"}[fence], string(seen))
 	}
 }
+
+// JOBS-DESIGN.md 14: a template may have replaced a log file by a folder: one of both is restored, and the run starts.
+func TestRestoreReplacedLogs(t *testing.T) {
+	b := newBench(t, `cat $BASE/logs/a >$STATE/seen`)
+	store := b.store(t)
+	logFile(t, store, "a", "one")
+	logFile(t, store, "a/b", "two")
+	m := &model{next: hold(), fence: 1}
+	m.next.Workspace, m.next.LogsFence = "w", 1
+	code, err := b.run(t, m, store, nil)
+	require.NoError(t, err)
+	assert.Zero(t, code)
+	assert.Equal(t, "one", b.read(t, "state/seen"))
+}
