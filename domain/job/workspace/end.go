@@ -14,12 +14,14 @@ type Save struct {
 	Checkpoint Checkpoint
 }
 
-// Save keeps the newest checkpoint of the hold. An older one changes nothing, so that they may arrive in any order.
+// Save keeps the newest consistent checkpoint of the hold, or the newest torn one before there is one. An older one changes
+// nothing, so that they may come again in any order.
 func (w Workspace) Save(s Save) (Workspace, error) {
 	if err := holds(w, s.Run, s.Checkpoint.Fence); err != nil {
 		return w, fmt.Errorf("cannot keep checkpoint %d of %s: %w", s.Checkpoint.Sequence, s.Run, err)
 	}
-	if s.Checkpoint.Sequence <= w.Checkpoint.Sequence {
+	known := w.Checkpoint
+	if s.Checkpoint.Sequence <= known.Sequence || s.Checkpoint.Torn && known.Sequence > 0 && !known.Torn {
 		return w, nil
 	}
 	w.Checkpoint = s.Checkpoint

@@ -42,7 +42,7 @@ type Workspace struct {
 	State Generation
 	// Kept are earlier generations, newest first.
 	Kept []Generation
-	// Checkpoint is the last one of the hold.
+	// Checkpoint is the last consistent one of the hold; before there is one, the last torn one.
 	Checkpoint Checkpoint
 	// Orphans are states that are not generations, in the order of their arrival.
 	Orphans []Orphan
