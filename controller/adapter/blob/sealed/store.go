@@ -46,11 +46,15 @@ func (s *Store) Check(ctx context.Context) error {
 // plans.
 func Prefixes() []string { return []string{"state-", "plan-"} }
 
+// encrypts reports whether a blob is of those that are encrypted.
+func (s *Store) encrypts(key blob.Key) bool {
+	return slices.ContainsFunc(s.Prefixes, func(prefix string) bool { return strings.HasPrefix(key.Name, prefix) })
+}
+
 // Put implements blob.Store. The same content is encrypted in another way each time, so what is stored is compared as
 // it is decrypted.
 func (s *Store) Put(ctx context.Context, key blob.Key, content io.ReadSeeker) error {
-	secret := slices.ContainsFunc(s.Prefixes, func(prefix string) bool { return strings.HasPrefix(key.Name, prefix) })
-	if !secret || s.Exempt != nil && s.Exempt(ctx, key.Workspace) {
+	if !s.encrypts(key) || s.Exempt != nil && s.Exempt(ctx, key.Workspace) {
 		return s.putPlain(ctx, key, content)
 	}
 	file, err := os.CreateTemp(s.Folder, "orcon-sealed-")
@@ -117,8 +121,8 @@ const magic = "age-encryption.org/"
 // Get implements blob.Store. It returns blob.ErrLocked if no key opens the blob.
 func (s *Store) Get(ctx context.Context, key blob.Key) (io.ReadCloser, error) {
 	stored, err := s.Store.Get(ctx, key)
-	if err != nil {
-		return nil, err
+	if err != nil || !s.encrypts(key) { // what is never encrypted may begin as it wishes
+		return stored, err
 	}
 	content, err := s.open(ctx, bufio.NewReader(stored))
 	if err != nil {

@@ -18,6 +18,8 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob/blobtest"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob/directory"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob/sealed"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/contents"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
 // key returns a new key as a line of a file.
@@ -53,6 +55,18 @@ func TestContents(t *testing.T) {
 
 // named returns the key of a blob.
 func named(name string) blob.Key { return blob.Key{Workspace: "w", Fence: 1, Name: name} }
+
+// JOBS.md J16: the content of a template is stored in plain, and read as it is: its first file may have any name.
+func TestPlainLooksEncrypted(t *testing.T) {
+	s, _ := newStore(t, with(t, key(t)))
+	var tree bundle.Tree
+	require.NoError(t, tree.Add("age-encryption.org/v1", bundle.File{Content: []byte("x")}))
+	digest, err := contents.Put(t.Context(), s, "shop", &tree)
+	require.NoError(t, err)
+	got, err := contents.Get(t.Context(), s, "shop", digest)
+	require.NoError(t, err)
+	assert.Equal(t, tree, got)
+}
 
 // JOBS.md J14: no secret of a state is in the store, and what decides about holds needs no key.
 func TestEncrypts(t *testing.T) {
