@@ -49,6 +49,21 @@ func recordBelow(ctx context.Context, store blob.Store, uid string, w workspace.
 	return nil
 }
 
+// Recorded reports whether the store has a record that an archive was that of a generation, which may no longer be kept.
+func Recorded(ctx context.Context, store blob.Store, uid string, b workspace.Blob) (bool, error) {
+	all, err := store.Below(ctx, uid, b.Fence, generationPrefix)
+	if err != nil {
+		return false, err
+	}
+	for _, one := range all {
+		var known generation
+		if err := read(ctx, store, one.Key, &known); err != nil || known.Key == b.Key {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
 // numberOf returns the number of the generation that a blob records; false for another blob.
 func numberOf(key blob.Key) (int64, bool, error) {
 	text, ok := strings.CutPrefix(key.Name, generationPrefix)

@@ -188,14 +188,33 @@ func (a *API) end(r *http.Request, c Caller, in runner.End) (runner.Ended, later
 	}
 	var outcome job.Outcome
 	w, err := a.change(r.Context(), c.Workspace, func(w workspace.Workspace) (workspace.Workspace, error) {
-		if capture.Extent, err = evidence.Extent(r.Context(), a.Store, c.Workspace, w); err != nil {
-			return w, err
-		}
 		var next workspace.Workspace
-		next, outcome, err = w.End(capture)
+		next, outcome, err = ended(r.Context(), a.Store, c.Workspace, w, capture)
 		return next, err
 	})
 	return runner.Ended{Outcome: string(outcome)}, a.generation(c.Workspace, w), err
+}
+
+// ended returns a Workspace after an end. One that comes again when its generation is no longer kept changes nothing.
+func ended(
+	ctx context.Context, store blob.Store, uid string, w workspace.Workspace, c workspace.Capture,
+) (workspace.Workspace, job.Outcome, error) {
+	var err error
+	if c.Extent, err = evidence.Extent(ctx, store, uid, w); err != nil {
+		return w, "", err
+	}
+	next, outcome, refused := w.End(c)
+	if outcome != job.Orphaned || refused == nil {
+		return next, outcome, refused
+	}
+	known, err := evidence.Recorded(ctx, store, uid, c.Blob)
+	switch {
+	case err != nil:
+		return w, "", err
+	case known:
+		return w, job.Committed, nil
+	}
+	return next, outcome, refused
 }
 
 // report keeps what the template reported, its sensitive outputs apart.
