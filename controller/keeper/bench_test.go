@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -34,7 +35,7 @@ const (
 func TestMain(m *testing.M) {
 	for name, be := range map[string]func(bench) int{shimPart: beShim, keeperPart: beKeeper} {
 		if text := os.Getenv(name); text != "" {
-			_ = os.Unsetenv(name)
+			_ = errors.Join(os.Unsetenv(name), flag.Set("logtostderr", "true")) // a disk may be full
 			var b bench
 			if err := json.Unmarshal([]byte(text), &b); err != nil {
 				panic(err)

@@ -179,6 +179,10 @@ func (r *run) permit() error {
 	if r.Settings.Backend != "" {
 		environment = append(slices.Clone(environment), contract.BackendEnvironment("http://"+r.Settings.Backend+backend.Path)...)
 	}
+	spare := exchange.Stop{Grace: r.hold.Grace, Reason: "the run is stopped, and the disk is full"}
+	if err := exchange.WriteSpare(r.Exchange, spare); err != nil {
+		return err
+	}
 	return r.Exchange.WriteStart(r.start(environment))
 }
 
@@ -297,8 +301,12 @@ func (r *run) look(hurried bool) (*exchange.Ended, error) {
 	case started != nil && r.Clock()-r.vanished < settle:
 		return nil, nil
 	case started != nil:
-		err := r.Exchange.WriteEnded(*vanished("its container ended"))
-		return nil, err // and what is written is read, if a shim came back meanwhile
+		end := vanished("its container ended")
+		if err := r.Exchange.WriteEnded(*end); err != nil {
+			glog.Warningf("%v", err) // the disk may be full: a shim that comes back starts nothing
+			return end, nil
+		}
+		return nil, nil // and what is written is read, if a shim came back meanwhile
 	case hurried:
 		return nil, r.Exchange.WriteEnded(exchange.Ended{Code: contract.Refused, Message: "it was stopped before its container started"})
 	}

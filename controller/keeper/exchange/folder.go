@@ -75,6 +75,7 @@ const (
 	startName   = "start"
 	startedName = "started"
 	stopName    = "stop"
+	spareName   = "stop.spare"
 	endedName   = "ended"
 	failedName  = "failed"
 	outcomeName = "outcome"
@@ -91,8 +92,21 @@ func (f Folder) WriteStart(s Start) error { return write(f, startName, s) }
 // WriteStarted writes Started.
 func (f Folder) WriteStarted() error { return write(f, startedName, Started{}) }
 
-// WriteStop writes Stop.
-func (f Folder) WriteStop(s Stop) error { return write(f, stopName, s) }
+// WriteStop writes Stop; on a full disk, the one that was written ahead.
+func (f Folder) WriteStop(s Stop) error {
+	err := write(f, stopName, s)
+	if err == nil {
+		return nil
+	}
+	spare := os.Link(filepath.Join(string(f), spareName), filepath.Join(string(f), stopName))
+	if spare == nil || errors.Is(spare, fs.ErrExist) {
+		return nil
+	}
+	return err
+}
+
+// WriteSpare writes a Stop ahead.
+func WriteSpare(f Folder, s Stop) error { return write(f, spareName, s) }
 
 // WriteFailed writes Failed.
 func WriteFailed(f Folder, e Failed) error { return write(f, failedName, e) }
