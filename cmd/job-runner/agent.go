@@ -22,6 +22,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/agent"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/executor"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/exchange"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/node"
@@ -191,8 +192,8 @@ func (m *machine) keep(ctx context.Context, a executor.Attempt, f dockerjob.Moun
 		Below: m.connection, Address: m.connection.Identity().Address, Folder: f.Spool(), Patience: a.Timing.Lost, Clock: keeper.BootTime,
 		Recipient: func() string { return m.connection.Identity().Recipient },
 		Stopped: func() bool {
-			ended, err := f.Exchange().ReadEnded()
-			return err == nil && ended != nil
+			ended, err := exchange.Reported(f.Exchange())
+			return err == nil && ended
 		},
 	}
 	k.client.HTTP = &http.Client{Transport: spool}

@@ -135,12 +135,12 @@ func (m *Machine) Look(_ context.Context, n executor.Name) (executor.Sight, erro
 	if err != nil {
 		return executor.Sight{}, err
 	}
-	ended, err := a.exchange().ReadEnded()
+	ended, err := exchange.Reported(a.exchange())
 	if err != nil {
 		return executor.Sight{}, err
 	}
 	return executor.Sight{
-		Pod: run.Pod{Made: true, Progress: "its keeper has not claimed it yet", Stopped: ended != nil, Where: where()}, Claimant: claimant(n), Over: over,
+		Pod: run.Pod{Made: true, Progress: "its keeper has not claimed it yet", Stopped: ended, Where: where()}, Claimant: claimant(n), Over: over,
 	}, nil
 }
 
@@ -154,8 +154,8 @@ func (a attempt) over() (bool, error) {
 	case keeper:
 		return false, a.relieve(shim)
 	}
-	start, err := a.exchange().ReadStart()
-	return start == nil, err
+	let, err := exchange.Permitted(a.exchange())
+	return !let, err
 }
 
 // relieve stops a keeper whose shim ended before it started the program, as a kubelet does with the sidecars of a container
@@ -247,11 +247,11 @@ func (a attempt) end() (done bool, err error) {
 	case !shim:
 		return true, os.RemoveAll(string(a))
 	}
-	ended, err := a.exchange().ReadEnded()
+	ended, err := exchange.Reported(a.exchange())
 	switch {
 	case err != nil:
 		return false, err
-	case ended == nil:
+	case !ended:
 		return false, a.signal(shimProcess, syscall.SIGTERM)
 	}
 	return false, a.signal(shimProcess, syscall.SIGKILL)

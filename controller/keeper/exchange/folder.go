@@ -147,6 +147,15 @@ func Permitted(f Folder) (bool, error) {
 	return start != nil, err
 }
 
+// Reported reports whether an end of the process is there: whatever is left of Ended.
+func Reported(f Folder) (bool, error) {
+	ended, err := f.ReadEnded()
+	if errors.Is(err, ErrSpoilt) {
+		return true, nil
+	}
+	return ended != nil, err
+}
+
 // ReadStarted reads Started.
 func (f Folder) ReadStarted() (*Started, error) { return read[Started](f, startedName) }
 
