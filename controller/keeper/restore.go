@@ -44,7 +44,8 @@ func (f logFiles) restore(ctx context.Context) error {
 	return err
 }
 
-// taken reports whether a name is that of a folder, or a folder that of a file: the template has replaced the one by the other.
+// taken reports whether a name is that of a folder, or a folder that of a file: the template has replaced one by the
+// other.
 func taken(err error) bool {
 	return errors.Is(err, fs.ErrExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.EISDIR)
 }

@@ -190,7 +190,7 @@ func TestCarryLinks(t *testing.T) {
 		for range 3 {
 			_, _ = c.Carry(t.Context()) // an error is as good
 		}
-		assert.Zero(t, len(s.text()), name)
+		assert.Empty(t, s.text(), name)
 		assert.FileExists(t, victim, name)
 	}
 }
