@@ -184,6 +184,7 @@ func (t *task) keep(ctx context.Context) error {
 	err := t.engine.Keep(ctx, t.attempt, t.folder, t.terminate)
 	outcome, problem := t.folder.Exchange().ReadOutcome()
 	switch {
+	case err == nil && errors.Is(problem, exchange.ErrSpoilt): // the end is recorded, and the program has spoilt what tells it
 	case outcome == nil:
 		return errors.Join(err, problem, errNoOutcome)
 	case err != nil:
