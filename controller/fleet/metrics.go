@@ -1,6 +1,8 @@
 package fleet
 
 import (
+	"time"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -38,27 +40,27 @@ func init() {
 	metrics.Registry.MustRegister(standings, shards, faults, held, fetched)
 }
 
-// measure publishes a look at a set that read its data.
-func (l *look) measure() {
-	set := prometheus.Labels{namespaceLabel: l.set.Namespace, setLabel: l.set.Name}
+// measure publishes what a look at a set has found, which read data that was fetched at that time.
+func measure(name types.NamespacedName, found integrationset.Result, at time.Time) {
+	set := prometheus.Labels{namespaceLabel: name.Namespace, setLabel: name.Name}
 	states := map[integrationset.State]int{integrationset.Ready: 0, integrationset.UnderWay: 0, integrationset.Stalled: 0}
-	for _, m := range l.result.Standing {
+	for _, m := range found.Standing {
 		states[m.State]++
 	}
 	for state, n := range states {
-		standings.With(prometheus.Labels{namespaceLabel: l.set.Namespace, setLabel: l.set.Name, "state": string(state)}).Set(float64(n))
+		standings.With(prometheus.Labels{namespaceLabel: name.Namespace, setLabel: name.Name, "state": string(state)}).Set(float64(n))
 	}
 	workloads, waiting := 0, 0
-	for _, w := range l.result.Wanted {
+	for _, w := range found.Wanted {
 		workloads += w.Workloads
 	}
-	if l.result.Removal != nil {
-		waiting = l.result.Removal.Workloads
+	if found.Removal != nil {
+		waiting = found.Removal.Workloads
 	}
 	shards.With(set).Set(float64(workloads))
-	faults.With(set).Set(float64(len(l.result.Faults)))
+	faults.With(set).Set(float64(len(found.Faults)))
 	held.With(set).Set(float64(waiting))
-	fetched.With(set).Set(float64(l.memory.fetched.Unix()))
+	fetched.With(set).Set(float64(at.Unix()))
 }
 
 // unmeasure ends the metrics of a set that is gone.

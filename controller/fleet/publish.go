@@ -31,7 +31,7 @@ func (l *look) publish(ctx context.Context) error {
 	s.Conditions = value.SetConditions(s.Conditions, l.result.Conditions(), set.Generation, l.Now())
 	if l.result.Stop == nil || l.result.Wanted != nil {
 		l.tell(s)
-		l.measure()
+		measure(client.ObjectKeyFromObject(l.set), l.result, l.memory.fetched)
 	}
 	if equality.Semantic.DeepEqual(before.Status, set.Status) {
 		return nil

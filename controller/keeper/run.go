@@ -313,7 +313,7 @@ func (r *run) look(hurried bool) (*exchange.Ended, error) {
 	return nil, nil
 }
 
-// vanished returns the end of a template of which nothing more than a reason is known.
+// vanished returns the end of a template whose reason alone is known.
 func vanished(reason string) *exchange.Ended {
 	return &exchange.Ended{Code: contract.Vanished, Ran: true, Killed: true, Message: reason}
 }

@@ -3,6 +3,7 @@ package bundle
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -225,4 +226,31 @@ func (s Sequence) aside() []ID {
 		}
 	}
 	return found
+}
+
+// mostMatched is how often a plan matches roles with selectors, which one author can make any number of (TRUST.md U6).
+const mostMatched = 5_000_000
+
+// gathered returns the rules of a role, with those of the bundle's roles that it gathers by labels, and that these gather.
+// What others' roles add to selectors that are new is Unverified. known is false if it takes too long to find out.
+func (g *granting) gathered(o Object) (all []Rule, known bool) {
+	seen := map[ID]bool{o.ID(): true}
+	for next := []Object{o}; len(next) > 0; next = next[1:] {
+		all = append(all, rules(next[0])...)
+		by := selectors(next[0])
+		if len(by) == 0 {
+			continue
+		}
+		all = append(all, rules(g.live[next[0].ID()].Object)...)
+		if g.matched += len(by) * len(g.wanted); g.matched > mostMatched {
+			return all, false
+		}
+		for _, id := range slices.SortedFunc(maps.Keys(g.wanted), ID.Compare) {
+			if id.Kind == clusterRole && !seen[id] && selected(by, g.wanted[id]) {
+				seen[id] = true
+				next = append(next, g.wanted[id])
+			}
+		}
+	}
+	return all, true
 }

@@ -142,7 +142,7 @@ type making struct {
 func (s Sequence) making() making {
 	m := making{s, map[ID][]int{}}
 	for i, item := range s {
-		for _, id := range item.products() {
+		for _, id := range products(item) {
 			m.places[id] = append(m.places[id], i)
 		}
 	}
@@ -157,8 +157,8 @@ func (m making) of(id ID) []int {
 // gives reports whether an object is there once the sequence is installed, although the sequence does not have it.
 func (m making) gives(id ID) bool { return given(id) || len(m.of(id)) > 0 }
 
-// products are the kinds and names of what an item may make, each once.
-func (i Item) products() []ID {
+// products are the kinds and names of the objects that an item may make, each once.
+func products(i Item) []ID {
 	targets, _ := ParseAfter(i.Object.Annotation(MakesKey)) // Order has refused what cannot be read
 	all := []ID{}
 	if i.ID.kind() == "Secret" {

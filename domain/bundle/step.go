@@ -390,7 +390,7 @@ func (s *stepping) write(item Item, l Live) {
 	case l.Object != nil && l.leaving():
 		s.patience(item, l, l.ending())
 		return
-	case s.replaced(item, l) && situation == Ours: // nobody has taken it since the plan
+	case s.replaced(item, l) && situation == Ours: // it has the owner that the plan saw
 		if l.Says != "" {
 			s.patience(item, l, l.Says)
 		}

@@ -118,7 +118,7 @@ func waiting() []Meaning {
 		{Ready, "Ending", "the relation is ending", "wait: the message says for what"},
 		{Ready, "EndOwed", "the end of an earlier relation of the two endpoints is owed", "see EndsOwed of the application in the message"},
 		{Ready, "InvalidDeclaration", "an annotation or label is wrong", "correct what the message names"},
-		{Ready, "NameTaken", "another object has the name of the application", "rename one, or set tengu.io/application"},
+		{Ready, "NameTaken", "another object has the name of the application or relation", "rename one, or set tengu.io/application"},
 		{Ready, "DotInName", "the name of an application has no dot", "set tengu.io/application"},
 		{Ready, "LongName", "the name of an application has at most 63 characters", "set tengu.io/application"},
 		{Ready, "SelectsSeveral", "the Service selects several applications", "narrow its selector"},

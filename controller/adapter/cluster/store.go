@@ -62,15 +62,16 @@ var ErrMoved = errors.New("another process has changed this deployment meanwhile
 // NewStore returns the store of the world's deployment.
 func NewStore(w *World) *Store { return &Store{world: w} }
 
-func (s *Store) key() client.ObjectKey {
-	namespace, name, _ := strings.Cut(s.world.owner, "/")
+// recordKey returns the namespace and name of the record of a deployment.
+func recordKey(owner string) client.ObjectKey {
+	namespace, name, _ := strings.Cut(owner, "/")
 	return client.ObjectKey{Namespace: namespace, Name: namePrefix + name}
 }
 
 // Load reads the record; it is empty where the deployment is not installed.
 func (s *Store) Load(ctx context.Context) (bundle.Record, error) {
 	s.secret, s.stored = corev1.Secret{}, stored{}
-	err := s.world.client.Get(ctx, s.key(), &s.secret)
+	err := s.world.client.Get(ctx, recordKey(s.world.owner), &s.secret)
 	if apierrors.IsNotFound(err) {
 		return bundle.Record{}, nil
 	}
@@ -106,10 +107,10 @@ func (s *Store) read(ctx context.Context, names []string, into any) error {
 	var packed []byte
 	for _, name := range names {
 		var piece corev1.Secret
-		if err := s.world.client.Get(ctx, client.ObjectKey{Namespace: s.key().Namespace, Name: name}, &piece); err != nil {
+		if err := s.world.client.Get(ctx, client.ObjectKey{Namespace: recordKey(s.world.owner).Namespace, Name: name}, &piece); err != nil {
 			return err
 		}
-		if pieceName(s.key().Name, piece.Data[storedKey]) != name {
+		if pieceName(recordKey(s.world.owner).Name, piece.Data[storedKey]) != name {
 			return fmt.Errorf("the content of Secret %s does not match its name: install again", name)
 		}
 		packed = append(packed, piece.Data[storedKey]...)
@@ -172,7 +173,7 @@ func (s *Store) Save(ctx context.Context, r bundle.Record, p *bundle.Plan) error
 // that cannot be known now, Save finds out.
 func (s *Store) Unmoved(ctx context.Context) error {
 	now := metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}}
-	if err := s.world.client.Get(ctx, s.key(), &now); client.IgnoreNotFound(err) != nil {
+	if err := s.world.client.Get(ctx, recordKey(s.world.owner), &now); client.IgnoreNotFound(err) != nil {
 		return nil //nolint:nilerr // as said
 	}
 	if now.ResourceVersion != s.secret.ResourceVersion {
@@ -182,7 +183,8 @@ func (s *Store) Unmoved(ctx context.Context) error {
 }
 
 func (s *Store) create(ctx context.Context) error {
-	s.secret = corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.key().Namespace, Name: s.key().Name}, Type: RecordType}
+	key := recordKey(s.world.owner)
+	s.secret = corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}, Type: RecordType}
 	if err := writeRecord(&s.secret, stored{}); err != nil {
 		return fmt.Errorf("cannot write the record of %s: %w", s.world.owner, err)
 	}
@@ -249,9 +251,10 @@ func (s *Store) pieces(ctx context.Context, content any) ([]string, error) {
 		return nil, err
 	}
 	var names []string
+	key := recordKey(s.world.owner)
 	for piece := range slices.Chunk(packed, pieceSize) {
 		secret := corev1.Secret{
-			ObjectMeta: metav1.ObjectMeta{Namespace: s.key().Namespace, Name: pieceName(s.key().Name, piece), OwnerReferences: []metav1.OwnerReference{
+			ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: pieceName(key.Name, piece), OwnerReferences: []metav1.OwnerReference{
 				{APIVersion: "v1", Kind: "Secret", Name: s.secret.Name, UID: s.secret.UID},
 			}},
 			Type: contentType, Immutable: new(true), Data: map[string][]byte{storedKey: piece},
@@ -318,7 +321,7 @@ func (s stored) pieces() []string {
 }
 
 func (s *Store) remove(ctx context.Context, name string) error {
-	o := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.key().Namespace, Name: name}}
+	o := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: recordKey(s.world.owner).Namespace, Name: name}}
 	if err := s.world.client.Delete(ctx, o); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("cannot delete Secret %s: %w", name, err)
 	}
@@ -327,7 +330,9 @@ func (s *Store) remove(ctx context.Context, name string) error {
 
 // Remove deletes all that is stored in one write: the pieces belong to the record, and the
 // cluster collects them.
-func (s *Store) Remove(ctx context.Context) error { return s.remove(ctx, s.key().Name) }
+func (s *Store) Remove(ctx context.Context) error {
+	return s.remove(ctx, recordKey(s.world.owner).Name)
+}
 
 // pack writes a content so that equal contents are equal bytes.
 func pack(content any) ([]byte, error) {

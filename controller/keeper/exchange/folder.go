@@ -135,8 +135,8 @@ func (f Folder) WriteRenewed(r Renewed) error {
 // ReadRenewed reads Renewed.
 func (f Folder) ReadRenewed() (*Renewed, error) { return read[Renewed](f, renewedName) }
 
-// ReadStart reads Start; nil before it is written, and ErrSpoilt for what is no message. That holds for all that Folder
-// reads.
+// ReadStart reads Start; nil before it is written, and ErrSpoilt for a file without a message. That holds for all that
+// Folder reads.
 func (f Folder) ReadStart() (*Start, error) { return read[Start](f, startName) }
 
 // Permitted reports whether the entrypoint was let start: whatever is left of Start.

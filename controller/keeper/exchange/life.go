@@ -35,7 +35,7 @@ func (l Life) Lock() (*os.File, error) {
 	return file, nil
 }
 
-// Alive reports whether the process lives. What is no file is no mark.
+// Alive reports whether the process lives. Only a regular file is a mark.
 func (l Life) Alive() (bool, error) {
 	file, err := l.open(os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) || misplaced(err) {

@@ -112,8 +112,8 @@ type Segment struct {
 // End returns the position behind a segment.
 func (s Segment) End() int64 { return s.Position + s.Size }
 
-// Segments returns the segments of an output in order, which is that of their names. The last one may still grow. What is
-// no file is none.
+// Segments returns the segments of an output in order, which is that of their names. The last one may still grow. Only
+// regular files count.
 func Segments(folder, name string) ([]Segment, error) {
 	root, err := within(folder)
 	if err != nil {
