@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -45,6 +46,8 @@ func serve(t *testing.T) *httptest.Server {
 
 // Requests that nobody has proven take little of the webhook's 192 MiB, and pods are admitted meanwhile (TRUST.md U3).
 func TestStrangersTakeNoMemory(t *testing.T) {
+	limit := debug.SetMemoryLimit(64 << 20) // what is over it is in use
+	t.Cleanup(func() { debug.SetMemoryLimit(limit) })
 	server := serve(t)
 	strangers(t, server, 64)
 	assert.Never(t, func() bool {
