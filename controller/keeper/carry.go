@@ -21,6 +21,8 @@ const (
 	carryShare = 1000
 	// chunkSize is the size of the largest chunk, in bytes.
 	chunkSize = 256 << 10
+	// mostDrains bounds how long output that still goes away keeps an ended run, in times of Settings.Drain.
+	mostDrains = 6
 )
 
 // lag returns how long to wait before output is carried away again.
@@ -38,10 +40,12 @@ type cargo struct {
 	// failed is how often in a row something could not be carried, and told what was logged of that.
 	failed int
 	told   retry.Log
+	// idle ends the carrying of the rest when nothing has gone away for a time; nil before.
+	idle *time.Timer
 }
 
-// carry carries the output away until finish has a value, then the rest of it within a time. The value reports whether
-// the output has come to its end, so that nothing of it was lost with its container.
+// carry carries the output away until finish has a value, then the rest of it, as long as that goes on. The value reports
+// whether the output has come to its end, so that nothing of it was lost with its container.
 func (c *cargo) carry(ctx context.Context, finish <-chan bool) {
 	if c.run.Chunks == nil {
 		return
@@ -59,12 +63,15 @@ func (c *cargo) carry(ctx context.Context, finish <-chan bool) {
 		}
 	}
 	c.over = true
-	bounded, end := context.WithTimeout(ctx, c.run.Settings.Drain)
+	bounded, end := context.WithTimeout(ctx, mostDrains*c.run.Settings.Drain)
 	defer end()
+	c.idle = time.AfterFunc(c.run.Settings.Drain, end)
+	defer c.idle.Stop()
 	for !c.all(bounded) || whole && !c.end(bounded) {
 		select {
 		case <-bounded.Done():
-			glog.Errorf("cannot carry all output away within %s: the end of the log is missing", c.run.Settings.Drain)
+			glog.Errorf("cannot carry all output away: nothing went for %s, or it took too long: the end of the log is missing",
+				c.run.Settings.Drain)
 			return
 		case <-time.After(c.run.pause(1)):
 		}
@@ -106,6 +113,9 @@ func (c *cargo) all(ctx context.Context) bool {
 			var err error
 			carried, err = output.Carry(ctx)
 			failed = errors.Join(failed, err)
+			if carried && c.idle != nil {
+				c.idle.Reset(c.run.Settings.Drain)
+			}
 		}
 	}
 	if c.run.Settings.Logs != "" && c.run.unknown == nil {

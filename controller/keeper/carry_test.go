@@ -24,10 +24,12 @@ type sink struct {
 	text  map[string]string
 	ended map[string]bool
 	down  bool
+	slow  time.Duration
 	calls []time.Time
 }
 
 func (s *sink) Write(_ context.Context, c chunk.Chunk) error {
+	<-time.After(s.slow)
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.calls = append(s.calls, time.Now())
@@ -74,6 +76,16 @@ func TestOutputWithoutSink(t *testing.T) {
 	assert.Zero(t, code)
 	assert.Equal(t, job.Committed, only(t, m).Outcome)
 	assert.Equal(t, int64(1), glog.Stats.Warning.Lines()-before, "it is logged once")
+}
+
+// JOBS.md J11: output that goes away slowly comes to its end, though the run has ended long before.
+func TestOutputToASlowSink(t *testing.T) {
+	b := newBench(t, `head -c 3000000 /dev/zero | tr '\0' x; echo x > $STATE/x`)
+	out := &sink{text: map[string]string{}, ended: map[string]bool{}, slow: 300 * time.Millisecond}
+	b.chunks, b.Drain = out, 2*time.Second
+	_, err := b.run(t, &model{next: hold()}, b.store(t), nil)
+	require.NoError(t, err)
+	assert.Len(t, out.read("stdout"), 3000000)
 }
 
 // A sink that refuses is called less and less often.

@@ -53,7 +53,7 @@ type Settings struct {
 	Limit int64
 	// Renew and Checkpoint are how often each is done. Renewals come sooner where a run soon counts as lost.
 	Renew, Checkpoint time.Duration
-	// Drain is how long the run may wait, when it has ended, for the rest of its output to be carried away.
+	// Drain is how long the run waits, when it has ended, for the rest of its output while none of that is carried away.
 	Drain time.Duration
 	// Retry is the longest pause before a call is repeated that failed.
 	Retry time.Duration
