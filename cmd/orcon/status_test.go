@@ -263,7 +263,7 @@ shop        shop   BundleDeployment   2          ready    all relations are read
 	}
 }
 
-// A Secret that is no record, which who may write Secrets in a namespace can make, hides no bundle of another namespace.
+// A record that cannot be read hides no other bundle. Any user who may write Secrets in a namespace can make one.
 func TestListShowsOthersBesideAnUnreadableRecord(t *testing.T) {
 	text, err := json.Marshal(map[string]any{"record": bundle.Record{Revisions: []bundle.Revision{{Number: 3, State: bundle.StateSucceeded}}}})
 	require.NoError(t, err)

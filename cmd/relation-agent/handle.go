@@ -169,8 +169,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// String is without what is not text, and without the word that was cut, in whose place is a mark: part of a secret would not
-// be known for one.
+// String returns the output without invalid text. A mark replaces the word that was cut: part of a secret would not be hidden.
 func (t *tail) String() string {
 	text := strings.ToValidUTF8(t.Buffer.String(), "")
 	if t.cut {

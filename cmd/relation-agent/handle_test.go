@@ -35,7 +35,7 @@ func TestLastWords(t *testing.T) {
 	}
 }
 
-// Nor does it tell words of a secret of which the others were cut off (TRUST.md R5).
+// The report of a failure hides the rest of a secret whose first words were cut off (TRUST.md R5).
 func TestLastWordsOfASecret(t *testing.T) {
 	t.Parallel()
 	const secret = "correct horse battery staple"

@@ -11,7 +11,7 @@ import (
 )
 
 // A container that starts again has the variables of that time, also after a restart of the agent while a granted Secret cannot be
-// read: what is not known stays, what has ended goes, and all else changes (SAFETY.md D4, S1, E13).
+// read: unknown values stay, those of ended relations go, and all others change (SAFETY.md D4, S1, E13).
 func TestVariablesAfterARestart(t *testing.T) {
 	mail := func(host string) *wire.Relation {
 		return &wire.Relation{Id: 9, Uid: "uid-9", Endpoint: "mail", Interface: "smtp", RemoteApplication: "mx", RemoteNamespace: "shop",

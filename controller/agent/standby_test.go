@@ -237,7 +237,7 @@ func TestRebootAfterAStaleStart(t *testing.T) {
 	})
 }
 
-// A pod that had live data, all of which a reboot of the node has taken, may start with the copy too (TRUST.md A1).
+// A pod that has lost its live data by a reboot of the node may start with the copy too (TRUST.md A1).
 func TestStaleStartAfterAReboot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newStalePod(t, item(1, "db", "a"), item(2, "mail", "b"))

@@ -12,8 +12,8 @@ import (
 	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 )
 
-// An open gate shows nobody that databags have no room in the state volume, so that no change arrives any more: the agent
-// reports it (TRUST.md A4).
+// The agent reports databags that have no room in the state volume: no change arrives then, although the gate is open
+// (TRUST.md A4).
 func TestDatabagsWithoutRoomAreReported(t *testing.T) {
 	v := newVolumes(t, t.TempDir())
 	disk := v.disk()

@@ -10,7 +10,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
 )
 
-// JOBS.md J4 and J7: a run ends, with its state, also where its program, or a failure of power, has left what is no message.
+// JOBS.md J4 and J7: a run ends, with its state, also where its program or a loss of power has spoilt a message.
 func TestSpoiltExchange(t *testing.T) {
 	for what, script := range map[string]string{
 		"ended": `: >$BASE/exchange/ended`,

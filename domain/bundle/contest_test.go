@@ -43,7 +43,7 @@ func TestCorrectKeepsTheOriginal(t *testing.T) {
 	assert.Equal(t, bundle.Originals{{ID: door.ID(), Fields: before}}, originals)
 }
 
-// An object that is to be made again is not deleted if somebody has taken it since the plan (BUNDLES.md 5).
+// An object that is to be made again is not deleted if another owner has taken it since the plan (BUNDLES.md 5).
 func TestStepReplacesNothingOfOthers(t *testing.T) {
 	web, init := object("Deployment web"), order(t, job("init", "true"))[0].Object
 	fixed, failed := is(web, owner), is(init, owner)

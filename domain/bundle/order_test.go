@@ -235,7 +235,7 @@ func FuzzParsePhase(f *testing.F) {
 	})
 }
 
-// An object that its author gives to a controller would be nobody's once it is made: neither changed nor deleted again.
+// An object whose manifest names a controller is refused: Orcon would neither change nor delete it again.
 func TestOrderRefusesControlled(t *testing.T) {
 	web := object("Deployment web")
 	web["metadata"].(map[string]any)["ownerReferences"] = []any{map[string]any{"kind": "Engine", "name": "v8", "controller": true}}

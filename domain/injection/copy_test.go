@@ -177,8 +177,8 @@ func TestUncopied(t *testing.T) {
 	}
 }
 
-// What the webhook is not asked about nobody copies: not the controller either, nor orcon inject (INJECTION.md I5, I15, TRUST.md
-// A11).
+// A workload that opts out by its label gets no copies: from the webhook, the controller or orcon inject (INJECTION.md I5, I15,
+// TRUST.md A11).
 func TestNothingIsCopiedForWhoOptsOutByLabel(t *testing.T) {
 	w := injection.Workload{}
 	w.Metadata.Labels = map[string]string{"injector.tengu.io/inject": "false"}

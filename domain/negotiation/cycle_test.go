@@ -10,8 +10,8 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
-// Gates that wait for the rest of what a Service gives a part of wait as those that have nothing; those of applications with
-// handlers, which run before, do not wait for ever (SAFETY.md I17).
+// A gate cycle counts missing fields as it counts missing data. Handlers run before the gate, so that applications with
+// handlers are in no cycle (SAFETY.md I17).
 func TestGateCycleIsOfWhatOnlyContainersGive(t *testing.T) {
 	for name, test := range map[string]struct {
 		why    string
@@ -41,7 +41,7 @@ func TestGateCycleIsOfWhatOnlyContainersGive(t *testing.T) {
 	}
 }
 
-// Handlers without any data yet are no cycle either: nobody has to do anything (SAFETY.md C1, I17).
+// Applications with handlers that have no data yet are in no cycle: no person has to act (SAFETY.md C1, I17).
 func TestHandlersAreNoGateCycle(t *testing.T) {
 	w := newWorld()
 	for _, pair := range [][2]string{{"a", "b"}, {"b", "a"}} {

@@ -10,9 +10,9 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
-// A relation whose ends both declare another interface is held as one whose provider alone does: what was agreed on by the one
-// is no data of the other. It goes on when the interface is back, or gives way to a relation by the other one (RELATIONS.md
-// M1, SAFETY.md L5).
+// A relation whose ends both declare another interface is held as one whose provider alone does: data of one
+// interface is not valid for another. It goes on when the interface is back, or a relation by the new interface replaces it
+// (RELATIONS.md M1, SAFETY.md L5).
 func TestBothEndsDeclareAnotherInterface(t *testing.T) {
 	w, was := shopWorld(t)
 	declare := func(iface string) {

@@ -332,7 +332,7 @@ func (w *world) checkForgotten(t require.TestingT, d relation.Remember, decision
 	}
 }
 
-// declares says in the words of the rules whether anybody declares a relation by an interface.
+// declares reports, as the rules put it, whether an application declares a relation by an interface.
 func declares(s relation.Snapshot, k relation.Key, by string) bool {
 	named := map[string]application.Application{}
 	for _, a := range s.Applications {

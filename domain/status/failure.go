@@ -72,7 +72,7 @@ func (f Failure) Text(namespace, unit, pod string) string {
 const Cut = "…"
 
 // LastWords makes one line for people of a handler's output: the end of it, without invalid text, and without the
-// values to hide, which are secret. Beside a Cut, that are parts of them too.
+// values to hide, which are secret. Beside a Cut it hides parts of values too.
 func LastWords(text string, hide ...string) string {
 	var pairs []string
 	lines := hidden(hide)

@@ -195,7 +195,7 @@ func (a *API) end(r *http.Request, c Caller, in runner.End) (runner.Ended, later
 	return runner.Ended{Outcome: string(outcome)}, a.generation(c.Workspace, w), err
 }
 
-// ended returns a Workspace after an end. One that comes again when its generation is no longer kept changes nothing.
+// ended returns a Workspace after an end. An end that is sent again changes nothing, also after its generation was removed.
 func ended(
 	ctx context.Context, store blob.Store, uid string, w workspace.Workspace, c workspace.Capture,
 ) (workspace.Workspace, job.Outcome, error) {

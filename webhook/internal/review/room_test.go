@@ -44,7 +44,7 @@ func serve(t *testing.T) *httptest.Server {
 	return server
 }
 
-// Requests that nobody has proven take little of the webhook's 192 MiB, and pods are admitted meanwhile (TRUST.md U3).
+// Requests without proof take little of the webhook's 192 MiB, and pods are admitted meanwhile (TRUST.md U3).
 func TestStrangersTakeNoMemory(t *testing.T) {
 	limit := debug.SetMemoryLimit(64 << 20) // what is over it is in use
 	t.Cleanup(func() { debug.SetMemoryLimit(limit) })
@@ -65,7 +65,7 @@ func TestStrangersTakeNoMemory(t *testing.T) {
 	assert.Less(t, time.Since(began), 5*time.Second, "a large one is answered too while an API server waits: there is room, or none")
 }
 
-// Who does not go on to send a large request makes room for the next.
+// A client that stops in the middle of a large request makes room for the next.
 func TestStrangersMakeRoom(t *testing.T) {
 	server := serve(t)
 	strangers(t, server, 4)
