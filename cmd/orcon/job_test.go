@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -19,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob/directory"
@@ -41,6 +43,8 @@ type jobCluster struct {
 
 	mutex     sync.Mutex
 	workspace v1alpha1.JobWorkspace
+	// meanwhile changes the JobWorkspace as Orcon does, right before the next change by the user.
+	meanwhile func(*v1alpha1.JobWorkspace)
 	template  v1alpha1.JobTemplate
 	types     []v1alpha1.JobTemplateType
 	// made are the JobWorkspaces that were created.
@@ -166,10 +170,9 @@ func (j *jobCluster) handler(api http.Handler) http.Handler {
 	}))
 	const kinds = "/apis/orcon.tengu.io/v1alpha1/namespaces/shop/"
 	mux.HandleFunc(kinds+"jobtemplates/tofu", j.locked(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodPatch {
-			patch(r, &j.template)
+		if r.Method != http.MethodPatch || patch(w, r, &j.template) {
+			answerJSON(w, j.template)
 		}
-		answerJSON(w, j.template)
 	}))
 	mux.HandleFunc(kinds+"jobworkspaces/web", j.locked(j.serveWorkspace))
 	mux.HandleFunc("POST "+kinds+"jobworkspaces", j.locked(func(w http.ResponseWriter, r *http.Request) {
@@ -213,25 +216,37 @@ func notThere(w http.ResponseWriter) {
 }
 
 func (j *jobCluster) serveWorkspace(w http.ResponseWriter, r *http.Request) {
-	if r.Method == http.MethodPatch {
-		patch(r, &j.workspace)
+	if r.Method == http.MethodPatch && j.meanwhile != nil {
+		j.meanwhile(&j.workspace)
+		j.workspace.ResourceVersion += "0"
+		j.meanwhile = nil
 	}
-	answerJSON(w, j.workspace)
+	if r.Method != http.MethodPatch || patch(w, r, &j.workspace) {
+		answerJSON(w, j.workspace)
+	}
 }
 
-// patch merges the body of a request into an object.
-func patch(r *http.Request, into any) {
+// patch merges the body of a request into an object. If that has another version than the body names, patch answers with
+// a conflict and returns false.
+func patch(w http.ResponseWriter, r *http.Request, into client.Object) bool {
 	var change, whole map[string]any
 	text, err := json.Marshal(into)
-	if err == nil {
-		err = errors.Join(json.NewDecoder(r.Body).Decode(&change), json.Unmarshal(text, &whole))
+	if err = errors.Join(err, json.NewDecoder(r.Body).Decode(&change), json.Unmarshal(text, &whole)); err != nil {
+		panic(err)
 	}
-	if err == nil {
-		text, err = json.Marshal(merged(whole, change))
+	metadata, _ := change["metadata"].(map[string]any)
+	if version := metadata["resourceVersion"]; version != nil && version != into.GetResourceVersion() {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusConflict)
+		_, _ = io.WriteString(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Conflict","message":"it has been modified","code":409}`)
+		return false
 	}
+	text, err = json.Marshal(merged(whole, change))
+	reflect.ValueOf(into).Elem().SetZero() // a field that is removed stays so
 	if err = errors.Join(err, json.Unmarshal(text, into)); err != nil {
 		panic(err)
 	}
+	return true
 }
 
 // merged returns an object after a merge patch.
@@ -283,10 +298,12 @@ func (j *jobCluster) serveRun(w http.ResponseWriter, r *http.Request) {
 		notThere(w)
 		return
 	}
-	if r.Method == http.MethodPatch {
-		patch(r, found)
-	} else if j.looks++; j.looked != nil {
-		j.looked(j.looks, found)
+	if r.Method != http.MethodPatch {
+		if j.looks++; j.looked != nil {
+			j.looked(j.looks, found)
+		}
+	} else if !patch(w, r, found) {
+		return
 	}
 	answerJSON(w, found)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -80,11 +81,15 @@ func (o *nodeOptions) there(c *cobra.Command, name string) (*runNode, error) {
 	return n, err
 }
 
-// change changes the spec.
-func (n *runNode) change(ctx context.Context, change func(*v1alpha1.RunNodeSpec)) error {
-	before := n.DeepCopy()
-	change(&n.Spec)
-	err := n.kinds.Patch(ctx, &n.RunNode, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+// change changes the spec, unless allowed returns an error.
+func (n *runNode) change(ctx context.Context, allowed func() error, edit func(*v1alpha1.RunNodeSpec)) error {
+	err := change(ctx, n.kinds, &n.RunNode, func() error {
+		err := allowed()
+		if err == nil {
+			edit(&n.Spec)
+		}
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("cannot change RunNode %s: %w", n.Name, err)
 	}
@@ -203,22 +208,20 @@ func (o *approveNodeOptions) run(c *cobra.Command, name string) error {
 		return err
 	}
 	o.remark(c, n.kinds)
-	if question := o.question(n, key); question != "" && !o.yes {
+	question := o.question(n, key)
+	if question != "" && !o.yes {
 		if err := ask(c, question); err != nil {
 			return err
 		}
 	}
-	err = n.change(c.Context(), func(s *v1alpha1.RunNodeSpec) {
-		s.Key, s.Order = key, ""
-		s.Namespaces = slices.Compact(slices.Sorted(slices.Values(slices.Concat(s.Namespaces, o.namespaces))))
-		if o.capacity > 0 {
-			s.Capacity = o.capacity
+	same := func() error {
+		now, err := o.chosen(n)
+		if err == nil && o.question(n, now) != question {
+			err = errors.New("another machine has joined meanwhile: run this again")
 		}
-		if c.Flags().Changed("accept") {
-			s.Accepted = slices.DeleteFunc(o.accepted, func(name string) bool { return name == "" })
-		}
-	})
-	if err != nil {
+		return err
+	}
+	if err := n.change(c.Context(), same, func(s *v1alpha1.RunNodeSpec) { o.adopt(c, s, key) }); err != nil {
 		return err
 	}
 	permitted := "but takes no runs: --namespaces adds namespaces whose runs it may carry out"
@@ -227,6 +230,18 @@ func (o *approveNodeOptions) run(c *cobra.Command, name string) error {
 	}
 	_, err = fmt.Fprintf(c.OutOrStdout(), "RunNode %s is adopted, %s\n", name, permitted)
 	return err
+}
+
+// adopt changes the spec to a key, and to what the flags say.
+func (o *approveNodeOptions) adopt(c *cobra.Command, s *v1alpha1.RunNodeSpec, key string) {
+	s.Key, s.Order = key, ""
+	s.Namespaces = slices.Compact(slices.Sorted(slices.Values(slices.Concat(s.Namespaces, o.namespaces))))
+	if o.capacity > 0 {
+		s.Capacity = o.capacity
+	}
+	if c.Flags().Changed("accept") {
+		s.Accepted = slices.DeleteFunc(slices.Clone(o.accepted), func(name string) bool { return name == "" })
+	}
 }
 
 // chosen returns the key to adopt, or why none can be.
@@ -318,16 +333,21 @@ func (o *orderOptions) run(c *cobra.Command, name, order, question, done string)
 	if err != nil {
 		return err
 	}
-	revoked := n.Spec.Order == v1alpha1.OrderRevoked
-	switch {
-	case revoked && order != v1alpha1.OrderRevoked:
-		return fmt.Errorf("RunNode %s is revoked, which is final: it gets no run any more", name)
-	case question != "" && !revoked && !o.yes:
+	allowed := func() error {
+		if n.Spec.Order == v1alpha1.OrderRevoked && order != v1alpha1.OrderRevoked {
+			return fmt.Errorf("RunNode %s is revoked, which is final: it gets no run any more", name)
+		}
+		return nil
+	}
+	if err := allowed(); err != nil {
+		return err
+	}
+	if question != "" && n.Spec.Order != v1alpha1.OrderRevoked && !o.yes {
 		if err := ask(c, question); err != nil {
 			return err
 		}
 	}
-	if err := n.change(c.Context(), func(s *v1alpha1.RunNodeSpec) { s.Order = order }); err != nil {
+	if err := n.change(c.Context(), allowed, func(s *v1alpha1.RunNodeSpec) { s.Order = order }); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(c.OutOrStdout(), "RunNode %s %s\n", name, done)

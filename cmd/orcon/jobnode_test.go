@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -25,6 +24,8 @@ type nodeCluster struct {
 
 	// away has the job controller not answer, and closed keeps namespaces from the user; shop is the only one.
 	away, closed bool
+	// meanwhile are changes by Orcon, one before each of the next writes of the user.
+	meanwhile []func(*v1alpha1.RunNode)
 
 	mutex sync.Mutex
 	nodes map[string]*v1alpha1.RunNode
@@ -114,13 +115,13 @@ func (c *nodeCluster) one(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.Method == http.MethodPatch {
-		var change, whole map[string]any
-		text, err := json.Marshal(o)
-		err = errors.Join(err, json.NewDecoder(r.Body).Decode(&change), json.Unmarshal(text, &whole))
-		text, failed := json.Marshal(merged(whole, change))
-		*o = v1alpha1.RunNode{} // a field that is removed stays so
-		if err = errors.Join(err, failed, json.Unmarshal(text, o)); err != nil {
-			panic(err)
+		if len(c.meanwhile) > 0 {
+			c.meanwhile[0](o)
+			o.ResourceVersion += "0"
+			c.meanwhile = c.meanwhile[1:]
+		}
+		if !patch(w, r, o) {
+			return
 		}
 	}
 	o.TypeMeta = metav1.TypeMeta{Kind: "RunNode", APIVersion: "orcon.tengu.io/v1alpha1"}
@@ -236,6 +237,33 @@ func TestNodeApproveNoNamespace(t *testing.T) {
 	code, out, errs := c.call(t, "", "approve", "lab-1", "--yes")
 	require.Zero(t, code, errs)
 	assert.Equal(t, "RunNode lab-1 is adopted, but takes no runs: --namespaces adds namespaces whose runs it may carry out\n", out)
+}
+
+// Orcon writes to a RunNode while its agent calls. That fails no command, and an order applies to the RunNode as it is.
+func TestNodeChangesMeanwhile(t *testing.T) {
+	one, two := "sha256:"+strings.Repeat("a", 64), "sha256:"+strings.Repeat("b", 64)
+	c := newNodeCluster(t, machine("lab-1", one))
+	beat := func(n *v1alpha1.RunNode) { n.Status.Phase = "Pending" }
+	c.meanwhile = []func(*v1alpha1.RunNode){beat, beat}
+	code, _, errs := c.call(t, "", "approve", "lab-1", "--yes", "--namespaces", "shop")
+	require.Zero(t, code, errs)
+	assert.Equal(t, v1alpha1.RunNodeSpec{Key: one, Namespaces: []string{"shop"}}, c.nodes["lab-1"].Spec)
+	assert.Equal(t, "Pending", c.nodes["lab-1"].Status.Phase)
+	c.meanwhile = []func(*v1alpha1.RunNode){func(n *v1alpha1.RunNode) { n.Spec.Capacity = 7 }}
+	code, _, errs = c.call(t, "", "drain", "lab-1")
+	require.Zero(t, code, errs)
+	assert.Equal(t, v1alpha1.RunNodeSpec{Key: one, Namespaces: []string{"shop"}, Capacity: 7, Order: v1alpha1.OrderSuspended}, c.nodes["lab-1"].Spec)
+
+	c.meanwhile = []func(*v1alpha1.RunNode){func(n *v1alpha1.RunNode) { n.State = &v1alpha1.RunNodeState{Key: two} }}
+	code, _, errs = c.call(t, "y\n", "approve", "lab-1")
+	assert.Equal(t, exitMisuse, code)
+	assert.Contains(t, errs, "cannot change RunNode lab-1: another machine has joined meanwhile: run this again")
+	assert.Equal(t, one, c.nodes["lab-1"].Spec.Key, "the key that a person has compared, or none")
+	c.meanwhile = []func(*v1alpha1.RunNode){func(n *v1alpha1.RunNode) { n.Spec.Order = v1alpha1.OrderRevoked }}
+	code, _, errs = c.call(t, "", "drain", "lab-1")
+	assert.Equal(t, exitMisuse, code)
+	assert.Contains(t, errs, "RunNode lab-1 is revoked, which is final")
+	assert.Empty(t, c.meanwhile)
 }
 
 func TestNodeOrders(t *testing.T) {

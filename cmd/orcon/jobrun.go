@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/templates"
@@ -91,7 +92,8 @@ func (o *jobRunOptions) run(c *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := o.prepare(c, target); err != nil {
+	// Orcon writes to JobWorkspaces too.
+	if err := retry.RetryOnConflict(retry.DefaultBackoff, func() error { return o.prepare(c, target) }); err != nil {
 		return err
 	}
 	run := &v1alpha1.JobRun{

@@ -81,6 +81,19 @@ func TestJobRunSet(t *testing.T) {
 	assert.Len(t, j.runs, 2)
 }
 
+// Orcon writes to a JobWorkspace while a person sets its parameters: that fails no command, and neither change is lost.
+func TestJobRunSetMeanwhile(t *testing.T) {
+	j := newJobCluster(t)
+	j.meanwhile = func(w *v1alpha1.JobWorkspace) {
+		w.Spec.Parameters.Raw = []byte(`{"replicas":1,"region":"us"}`)
+		w.Status.Phase = "Running"
+	}
+	code, _, errs := j.call("", "run", "web", "--action", "deploy", "--set", "replicas=3")
+	require.Zero(t, code, errs)
+	assert.JSONEq(t, `{"replicas":3,"region":"us"}`, string(j.workspace.Spec.Parameters.Raw))
+	assert.Equal(t, "Running", j.workspace.Status.Phase)
+}
+
 // A run that is followed shows what it does, its log, and its exit code.
 func TestJobRunFollow(t *testing.T) {
 	tests := map[string]struct {

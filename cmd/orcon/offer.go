@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -120,19 +119,25 @@ func renewAll(c *cobra.Command, kinds client.Client, offers []v1alpha1.Offer) er
 	var failed []error
 	for i := range offers {
 		offer := &offers[i]
-		before := offer.DeepCopy()
-		renewed(offer)
-		err := kinds.Patch(c.Context(), offer, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
-		if apierrors.IsConflict(err) {
-			err = errors.New("it has changed meanwhile: run this again")
-		}
-		if err != nil {
+		if err := renew(c.Context(), kinds, offer); err != nil {
 			failed = append(failed, fmt.Errorf("cannot renew Offer %s/%s: %w", offer.Namespace, offer.Name, err))
 			continue
 		}
 		fmt.Fprintf(c.OutOrStdout(), "Offer %s/%s is renewed\n", offer.Namespace, offer.Name)
 	}
 	return errors.Join(failed...)
+}
+
+// renew renews an Offer, if the namespaces that were made again are still those that a person has seen.
+func renew(ctx context.Context, kinds client.Client, offer *v1alpha1.Offer) error {
+	seen := offer.Status.ReplacedNamespaces
+	return change(ctx, kinds, offer, func() error {
+		if !slices.Equal(offer.Status.ReplacedNamespaces, seen) {
+			return errors.New("the namespaces that were made again have changed meanwhile: run this again")
+		}
+		renewed(offer)
+		return nil
+	})
 }
 
 // renewed has an Offer be for the namespaces that were made again.

@@ -1,10 +1,17 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 )
@@ -69,4 +76,47 @@ func TestRenewed(t *testing.T) {
 	}
 	renewed(&o)
 	assert.Equal(t, []v1alpha1.NamespaceIdentity{{Name: "lab", UID: "1"}, {Name: "shop", UID: "new"}}, o.Spec.ConsumerNamespaces)
+}
+
+// Orcon writes to an Offer too. That fails no renewal, unless other namespaces are meant than a person has seen.
+func TestRenewMeanwhile(t *testing.T) {
+	scheme := runtime.NewScheme()
+	require.NoError(t, v1alpha1.AddToScheme(scheme))
+	tests := map[string]struct {
+		why       string
+		meanwhile func(*v1alpha1.Offer)
+		want      string
+		says      string
+	}{
+		"Marked":  {"it is what it was", func(o *v1alpha1.Offer) { o.Labels = map[string]string{"a": "b"} }, "new", ""},
+		"Another": {"made again twice", func(o *v1alpha1.Offer) { o.Status.ReplacedNamespaces[0].UID = "newer" }, "old", "have changed meanwhile: run this again"},
+	}
+	for label, tc := range tests {
+		t.Run(label, func(t *testing.T) {
+			o := &v1alpha1.Offer{}
+			require.NoError(t, json.Unmarshal([]byte(offerOf("vault", true)), o))
+			o.ResourceVersion = ""
+			writes := 0
+			kinds := fake.NewClientBuilder().WithScheme(scheme).WithObjects(o).WithInterceptorFuncs(interceptor.Funcs{
+				Patch: func(ctx context.Context, c client.WithWatch, patched client.Object, patch client.Patch, options ...client.PatchOption) error {
+					if writes++; writes == 1 {
+						var stored v1alpha1.Offer
+						require.NoError(t, c.Get(ctx, client.ObjectKeyFromObject(patched), &stored))
+						tc.meanwhile(&stored)
+						require.NoError(t, c.Update(ctx, &stored))
+					}
+					return c.Patch(ctx, patched, patch, options...)
+				},
+			}).Build()
+			require.NoError(t, kinds.Get(t.Context(), client.ObjectKeyFromObject(o), o))
+			err := renew(t.Context(), kinds, o)
+			if tc.says == "" {
+				require.NoError(t, err, tc.why)
+			} else {
+				require.ErrorContains(t, err, tc.says, tc.why)
+			}
+			require.NoError(t, kinds.Get(t.Context(), client.ObjectKeyFromObject(o), o))
+			assert.Equal(t, tc.want, o.Spec.ConsumerNamespaces[0].UID, tc.why)
+		})
+	}
 }
