@@ -336,15 +336,16 @@ func TestFleetFourEyes(t *testing.T) {
 	github := w.members()["github"]
 	assert.Equal(t, "admin", github.Annotations[bundle.RequesterKey])
 	approve := "fleet approve fleet --yes -n " + w.namespace
-	newCommandLine(t, w.cluster).must(approve)
+	admin := newCommandLine(t, w.cluster)
 	controlplane.Eventually(t, func() bool {
+		admin.run(approve) // once more where a plan was just made anew: then it is not among those that wait
 		return strings.Contains(w.ready(&github, "WaitingForApproval"), `the Approval by "admin" must come from another person`)
 	}, soon)
 
 	w.cluster.Kubectl(t, "create", "rolebinding", "other", "-n", w.namespace, "--clusterrole=admin", "--serviceaccount="+w.namespace+":viewer")
 	viewer := w.viewer()
 	controlplane.Eventually(t, func() bool {
-		viewer.run(approve) // once more where a plan was just made anew: then it is not among those that wait
+		viewer.run(approve)
 		require.NoError(t, w.admin.Get(w.ctx, client.ObjectKeyFromObject(w.set), w.set))
 		return w.set.Status.ReadyMembers == 2
 	}, soon)
