@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -81,7 +82,8 @@ func (a *Authority) load(ctx context.Context) (authorityKeys, error) {
 	if a.keys.root == nil || !a.keys.root.Certificate.Equal(root.Certificate) {
 		a.served = nil
 	}
-	a.keys, a.read = authorityKeys{root, certificate.ParseBundle(append(trusted, cert...))}, a.Clock()
+	all := slices.Concat(trusted, []byte("\n"), cert) // a person writes trusted, perhaps without its last line end
+	a.keys, a.read = authorityKeys{root, certificate.ParseBundle(all)}, a.Clock()
 	return a.keys, nil
 }
 

@@ -1,6 +1,7 @@
 package node_test
 
 import (
+	"bytes"
 	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/rsa"
@@ -139,6 +140,23 @@ func TestRenew(t *testing.T) {
 	w.change(func(n *domain.Node) { n.Order = "" })
 	w.pass(domain.CertificateLife + domain.RenewalGrace)
 	w.denied(renew(c, c.request()), "join again with a token")
+}
+
+// Certificates to trust whose last line has no end are trusted, and so is the authority itself.
+func TestTrustedWithoutLineEnd(t *testing.T) {
+	w := newWorld(t)
+	c := w.adopted()
+	next, _, err := node.NewKeys(time.Now())
+	require.NoError(t, err)
+	w.mutex.Lock()
+	w.keys[2] = bytes.TrimSpace(next)
+	w.mutex.Unlock()
+	w.pass(2 * time.Minute)
+	_, digests, err := w.Authority.Bundle(t.Context())
+	require.NoError(t, err)
+	assert.Len(t, digests, 2)
+	_, err = c.sync("")
+	require.NoError(t, err)
 }
 
 // Both authorities of a rotation are trusted: certificates by the last one, which is trusted still, go on being good, and an
