@@ -128,7 +128,8 @@ func wrongApplications() []Event {
 		{"EndsOwed", false, []string{Workload}, "Relations have ended, and no unit that leads has handled that yet.",
 			"Start a unit with handlers, or fix the handler; to waive an end: orcon ends waive NAME."},
 		{"EndsHeld", false, []string{Workload}, "Many relations ended at once: no handler runs for those in the message until a person decides.",
-			"List them: orcon ends -n NAMESPACE. To take them back: orcon ends keep --all; to let handlers run: orcon ends confirm --all."},
+			"List them: orcon ends -n NAMESPACE. To take them back: orcon ends keep --all -n NAMESPACE; to let handlers run: " +
+				"orcon ends confirm --all -n NAMESPACE."},
 		{"GateCycle", false, []string{Workload}, "Applications wait for each other to start.",
 			"Mark one of the endpoints optional with '?', or set tengu.io/gate: none."},
 		{"InvalidDeclaration", false, []string{Workload}, "An annotation or label of Orcon is wrong.",
