@@ -93,6 +93,8 @@ func TestPagesAreDeterministic(t *testing.T) {
 	pages := write()
 	assert.Contains(t, pages["limits.md"], "| one value | 64 KiB |")
 	assert.Contains(t, pages["metrics.md"], "| `orcon_injections_total` | counter | events since the start | `outcome` |")
+	assert.Contains(t, pages["metrics.md"], "| `orcon_fleet_members` | gauge | number | `namespace`, `set`, `state` | bundle-controller |")
+	assert.Contains(t, pages["metrics.md"], "| `orcon_job_collection_failures` | gauge | number |  | job-controller |")
 	assert.Contains(t, pages["fleet-data.md"], "| `storage` | string or number | `1Gi` | Size of the volume of the cache. |")
 	assert.Contains(t, pages["fleet-data.md"], "| `managed` | list of [entry](#entry) |  |")
 	assert.Equal(t, pages, write())

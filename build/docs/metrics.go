@@ -18,7 +18,8 @@ func programs() map[string]string {
 		"controller/adapter/listener": "relations-controller", "controller/adapter/kube/identity": "relations-controller",
 		"cmd/relations-mutating-webhook": "relations-mutating-webhook", "webhook/...": "relations-mutating-webhook",
 		"cmd/bundle-controller": "bundle-controller", "controller/bundledeployment": "bundle-controller", "controller/fleet": "bundle-controller",
-		"controller/agent": "relation-agent", "controller/adapter/stream": "relation-agent",
+		"controller/job/collection": "job-controller",
+		"controller/agent":          "relation-agent", "controller/adapter/stream": "relation-agent",
 		"controller/adapter/certificate": "webhook and controllers",
 	}
 }
@@ -47,9 +48,13 @@ func (g generator) registered() (all []metric, err error) {
 		if err != nil {
 			return nil, err
 		}
+		specs, err := g.root.specs(folder)
+		if err != nil {
+			return nil, err
+		}
 		for _, file := range files {
 			ast.Inspect(file, func(n ast.Node) bool {
-				m, ok := metricOf(n)
+				m, ok := metricOf(n, specs)
 				if !ok {
 					m, ok = agentMetricOf(n)
 				}
@@ -65,8 +70,8 @@ func (g generator) registered() (all []metric, err error) {
 	return all, nil
 }
 
-// metricOf reads prometheus.NewCounterVec(prometheus.CounterOpts{Name: …, Help: …}, labels).
-func metricOf(n ast.Node) (m metric, ok bool) {
+// metricOf reads prometheus.NewCounterVec(prometheus.CounterOpts{Name: …, Help: …}, labels). The labels may be constants.
+func metricOf(n ast.Node, constants []spec) (m metric, ok bool) {
 	call, isCall := n.(*ast.CallExpr)
 	if !isCall || len(call.Args) == 0 {
 		return m, false
@@ -77,7 +82,7 @@ func metricOf(n ast.Node) (m metric, ok bool) {
 		return m, false
 	}
 	m.kind = strings.ToLower(strings.TrimSuffix(strings.TrimPrefix(made.Sel.Name, "New"), "Vec"))
-	m.labels = labels(call.Args[1:])
+	m.labels = labels(call.Args[1:], constants)
 	for _, e := range options.Elts {
 		pair, isPair := e.(*ast.KeyValueExpr)
 		if !isPair {
@@ -116,15 +121,26 @@ func unit(name, kind string) string {
 	return "number"
 }
 
-// labels returns the names of a metric's labels.
-func labels(args []ast.Expr) string {
+// labels returns the names of a metric's labels, which may be constants.
+func labels(args []ast.Expr, constants []spec) string {
 	var all []string
 	for _, arg := range args {
 		if list, ok := arg.(*ast.CompositeLit); ok {
 			for _, e := range list.Elts {
-				all = append(all, "`"+text(e)+"`")
+				all = append(all, "`"+label(e, constants)+"`")
 			}
 		}
 	}
 	return strings.Join(all, ", ")
+}
+
+// label returns the name of a label.
+func label(e ast.Expr, constants []spec) string {
+	name, isName := e.(*ast.Ident)
+	for _, c := range constants {
+		if isName && c.name == name.Name {
+			return c.value
+		}
+	}
+	return text(e)
 }

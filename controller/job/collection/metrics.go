@@ -22,7 +22,7 @@ var (
 		Name: "orcon_job_collection_timestamp_seconds", Help: "When the store of states was last gone through without an error.",
 	})
 	lasted = prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "orcon_job_collection_seconds", Help: "How long that took.",
+		Name: "orcon_job_collection_seconds", Help: "How long it took to go through the store of states, the last time without an error.",
 	})
 	remaining = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "orcon_job_left_states", Help: "JobWorkspaces that are gone whose states are kept for 90 days.",
