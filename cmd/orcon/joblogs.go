@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -93,7 +94,12 @@ func (o *jobLogsOptions) print(ctx context.Context, s screen, target jobTarget) 
 		return fmt.Errorf("cannot print the log of JobRun %s: %w", target, ofJobs(err))
 	}
 	defer text.Close() //nolint:errcheck // it is only read
-	if _, err := io.Copy(shownLog(s), text); err != nil {
+	out := shownLog(s)
+	_, err = io.Copy(out, text)
+	if shown, cleaned := out.(*visibleLines); cleaned {
+		err = errors.Join(err, shown.end())
+	}
+	if err != nil {
 		return fmt.Errorf("the log of JobRun %s ends here: %w", target, err)
 	}
 	return nil
@@ -127,4 +133,11 @@ func (v *visibleLines) Write(p []byte) (int, error) {
 	_, err := io.WriteString(v.out, visible(string(v.rest[:end])))
 	v.rest = append([]byte(nil), v.rest[end:]...)
 	return len(p), err
+}
+
+// end writes what is visible of the last line, which may have no end.
+func (v *visibleLines) end() error {
+	_, err := io.WriteString(v.out, visible(string(v.rest)))
+	v.rest = nil
+	return err
 }

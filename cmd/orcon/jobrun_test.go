@@ -225,6 +225,19 @@ func TestJobPastRuns(t *testing.T) {
 	assert.Contains(t, errs, "name one JobWorkspace, or leave --past out")
 }
 
+// The last line of a log is printed on a terminal too, also one that has no end.
+func TestLogIsWholeOnATerminal(t *testing.T) {
+	const text = "one\npanic: no such region"
+	j := newJobCluster(t)
+	j.add("web-1", time.Minute, func(r *v1alpha1.JobRun) { r.Status.Fence = 1; end(r, "Failed", "", nil) })
+	j.chunk(t, 1, text)
+	target, err := (&jobOptions{clusterOptions{kubeconfig: j.args[3], namespace: "shop"}}).find("web-1")
+	require.NoError(t, err)
+	var out bytes.Buffer
+	require.NoError(t, (&jobLogsOptions{}).print(t.Context(), screen{out: &out, width: 80}, target))
+	assert.Equal(t, text, out.String())
+}
+
 // What a program writes may not steer a terminal.
 func TestShownLog(t *testing.T) {
 	var out bytes.Buffer
