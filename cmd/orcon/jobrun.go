@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -228,7 +229,8 @@ func withParameters(parameters map[string]any, set []string) (map[string]any, er
 		decoder := json.NewDecoder(strings.NewReader(text))
 		decoder.UseNumber()
 		var value any
-		if err := decoder.Decode(&value); err != nil || decoder.More() {
+		err := decoder.Decode(&value)
+		if _, more := decoder.Token(); err != nil || !errors.Is(more, io.EOF) {
 			value = text
 		}
 		next[name] = value

@@ -225,6 +225,17 @@ func TestJobPastRuns(t *testing.T) {
 	assert.Contains(t, errs, "name one JobWorkspace, or leave --past out")
 }
 
+// A value of --set that is not JSON as a whole is a text as a whole.
+func TestSetTakesTheWholeValue(t *testing.T) {
+	for text, want := range map[string]any{
+		"3": json.Number("3"), "3]": "3]", "12}": "12}", `"a"]`: `"a"]`, "1 2": "1 2", "1.2.3": "1.2.3", `["a"]`: []any{"a"}, " 3 ": json.Number("3"),
+	} {
+		got, err := withParameters(nil, []string{"pin=" + text})
+		require.NoError(t, err)
+		assert.Equal(t, map[string]any{"pin": want}, got, text)
+	}
+}
+
 // The last line of a log is printed on a terminal too, also one that has no end.
 func TestLogIsWholeOnATerminal(t *testing.T) {
 	const text = "one\npanic: no such region"
