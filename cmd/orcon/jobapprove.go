@@ -58,13 +58,13 @@ func (t jobTarget) plan(c *cobra.Command) (people.RunPlan, error) {
 	return p, answer(request.Do(c.Context()), &p)
 }
 
-// printJobPlan prints a plan.
+// printJobPlan prints a plan. On a terminal, what its template wrote hides nothing of it.
 func printJobPlan(s screen, p people.RunPlan) error {
 	text := p.Text
 	if text == "" {
 		text = fmt.Sprintf("the template wrote no text of the plan: orcon job logs %s -n %s has its output\n", p.Run, p.Namespace)
 	}
-	fmt.Fprintln(s.out, strings.TrimRight(text, "\n"))
+	fmt.Fprintln(shownLog(s), strings.TrimRight(text, "\n"))
 	s.note(fmt.Sprintf("plan %s of JobRun %s/%s, for generation %d of JobWorkspace %s", approval.Short(p.Digest), p.Namespace, p.Run,
 		p.Generation, p.Workspace))
 	if p.Obstacle != "" {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/people"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
 )
 
@@ -50,6 +52,15 @@ func TestJobApprove(t *testing.T) {
 	assert.Contains(t, out, "ann approves plan "+digest[7:19]+" of JobRun shop/web-1: JobApproval web-1-1; orcon job runs web -n shop shows the JobRun that applies it")
 	require.Len(t, j.approvals, 1)
 	assert.Equal(t, v1alpha1.JobApprovalSpec{Run: "web-1", PlanDigest: digest, Author: "ann"}, j.approvals[0].Spec)
+}
+
+// What the template of a plan wrote may not steer the terminal of those who approve it: a line that takes the place of
+// another one would hide what is applied (JOBS.md J17, TRUST.md R2).
+func TestJobPlanHidesNothingOnATerminal(t *testing.T) {
+	var out, errs bytes.Buffer
+	p := people.RunPlan{Namespace: "shop", Run: "web-1", Workspace: "web", Digest: "sha256:0f3a9c27b1d4", Text: "- database\x1b[2K\r+ a tag\n"}
+	require.NoError(t, printJobPlan(screen{out: &out, errs: &errs, width: 80}, p))
+	assert.Equal(t, "- database[2K+ a tag\n", out.String())
 }
 
 // What cannot be applied is not approved, and the error has the cure.
