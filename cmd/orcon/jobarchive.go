@@ -128,14 +128,30 @@ func (o *jobOptions) pull(c *cobra.Command, args []string) error {
 		return err
 	}
 	folder := args[1]
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return fmt.Errorf("cannot write the state: %w", err)
+	if err := private(folder); err != nil {
+		return err
 	}
 	if err := target.fetch(c.Context(), chosen, folder); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(c.OutOrStdout(), "%s of JobWorkspace %s is in %s\n", chosen.note, target, folder)
 	return err
+}
+
+// private makes a folder, or an empty one, readable for its owner alone. One that holds something stays as it is.
+func private(folder string) error {
+	err := os.MkdirAll(folder, 0o700)
+	if err != nil {
+		return fmt.Errorf("cannot write the state: %w", err)
+	}
+	held, err := os.ReadDir(folder)
+	if err == nil && len(held) == 0 {
+		err = os.Chmod(folder, 0o700) //nolint:gosec // it is a folder
+	}
+	if err != nil {
+		return fmt.Errorf("cannot write the state where only you can read it: %w: name a folder that does not exist", err)
+	}
+	return nil
 }
 
 func newStatePush() *cobra.Command {

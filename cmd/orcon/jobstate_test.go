@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -155,6 +156,24 @@ func TestJobStatePull(t *testing.T) {
 	code, _, errs = j.call("", "state", "pull", "web", t.TempDir(), "currnt")
 	assert.Equal(t, exitMisuse, code)
 	assert.Contains(t, errs, `has no state "currnt": did you mean "current"?`)
+}
+
+// A state may hold secrets: others cannot read it, also where the folder was there before. A folder with files of others
+// stays as it is.
+func TestJobStatePullIsPrivate(t *testing.T) {
+	j := newJobCluster(t)
+	j.push(t, map[string]string{"a": "1"})
+	bare, full := t.TempDir(), folder(t, map[string]string{"x": "y"})
+	for _, at := range []string{bare, full} {
+		require.NoError(t, os.Chmod(at, 0o755)) //nolint:gosec // it is what is tested
+		_, _, _ = j.call("", "state", "pull", "web", at)
+	}
+	for at, want := range map[string]fs.FileMode{bare: 0o700, full: 0o755} {
+		info, err := os.Stat(at)
+		require.NoError(t, err)
+		assert.Equal(t, want, info.Mode().Perm())
+	}
+	assert.FileExists(t, filepath.Join(bare, "a"))
 }
 
 func TestJobStatePush(t *testing.T) {
