@@ -77,6 +77,18 @@ func (o *clusterOptions) load() (*rest.Config, string, error) {
 	return config, namespace, nil
 }
 
+// again returns the flags by which kubectl and orcon work on the cluster that the user has named; empty for the current one.
+func (o *clusterOptions) again() string {
+	flags := ""
+	if o.kubeconfig != "" {
+		flags += " --kubeconfig " + shellWord(o.kubeconfig)
+	}
+	if o.context != "" {
+		flags += " --context " + shellWord(o.context)
+	}
+	return flags
+}
+
 // noCluster explains why a kubeconfig leads to no cluster, and what helps.
 func (o *clusterOptions) noCluster(loaded clientcmd.ClientConfig, rules *clientcmd.ClientConfigLoadingRules, err error) error {
 	files := strings.Join(rules.GetLoadingPrecedence(), ", ")

@@ -61,7 +61,7 @@ func (o *leaveOptions) run(c *cobra.Command) error {
 	}
 	question, show, do := "Leave, and keep everything?", showKept, keepAll
 	if o.end {
-		question, show, do = "End every relation, and delete all of Orcon?", showEnded, endAll
+		question, show, do = "End every relation, and delete all of Orcon?", o.showEnded, endAll
 	}
 	if err := show(c.Context(), s, cluster); err != nil {
 		return err
@@ -154,12 +154,12 @@ func showKept(ctx context.Context, s screen, cluster removal.Cluster) error {
 }
 
 // showEnded prints what leaving means if every relation ends, or returns what is in the way.
-func showEnded(ctx context.Context, s screen, cluster removal.Cluster) error {
+func (o *leaveOptions) showEnded(ctx context.Context, s screen, cluster removal.Cluster) error {
 	census, err := cluster.Census(ctx)
 	if err != nil {
 		return err
 	}
-	if err := ready(ctx, cluster, census); err != nil {
+	if err := o.ready(ctx, cluster, census); err != nil {
 		return err
 	}
 	fmt.Fprintf(s.out, "Relations that end, in every namespace: %d.\n", len(census.Relations))
@@ -179,33 +179,34 @@ func showEnded(ctx context.Context, s screen, cluster removal.Cluster) error {
 	return err
 }
 
-// ready returns an error if relations cannot end, or if anything would be left behind.
-func ready(ctx context.Context, cluster removal.Cluster, census relation.Census) error {
+// ready returns an error if relations cannot end, or if anything would be left behind. The commands that it names delete in
+// this cluster, whichever is the current one where they are pasted.
+func (o *leaveOptions) ready(ctx context.Context, cluster removal.Cluster, census relation.Census) error {
 	for _, first := range []struct {
 		list func(context.Context) ([]string, error)
 		why  string
 	}{
 		{cluster.Sets, "%d IntegrationSets would make their members again, the first is %s: " +
-			"delete them first: kubectl delete integrationsets.orcon.tengu.io --all -A"},
+			"delete them first: kubectl delete integrationsets.orcon.tengu.io --all -A%[3]s"},
 		{cluster.Bundles, "only the bundle controller can delete what %d BundleDeployments deployed, the first is %s: " +
-			"delete them first: kubectl delete bundledeployments.orcon.tengu.io --all -A"},
+			"delete them first: kubectl delete bundledeployments.orcon.tengu.io --all -A%[3]s"},
 		{cluster.Workspaces, "the states of %d JobWorkspaces would be deleted with Orcon's namespace, the first is %s: " +
-			"keep what you need with orcon job state pull, then delete them: kubectl delete jobworkspaces.orcon.tengu.io --all -A"},
+			"keep what you need with orcon job state pull, then delete them: kubectl delete jobworkspaces.orcon.tengu.io --all -A%[3]s"},
 		{cluster.HeldRuns, "only the job controller can end %d JobRuns, the first is %s: " +
-			"delete them first: kubectl delete jobruns.orcon.tengu.io --all -A; if it does not run, orcon release lets them go"},
+			"delete them first: kubectl delete jobruns.orcon.tengu.io --all -A%[3]s; if it does not run, orcon release%[3]s lets them go"},
 	} {
 		names, err := first.list(ctx)
 		if err != nil {
 			return err
 		}
 		if len(names) > 0 {
-			return fmt.Errorf("cannot leave yet: "+first.why, len(names), names[0])
+			return fmt.Errorf("cannot leave yet: "+first.why, len(names), names[0], o.again())
 		}
 	}
 	runs, err := cluster.Runs(ctx, removal.RelationsController)
 	if err == nil && !runs && len(census.Relations)+len(census.Unhandled()) > 0 {
 		err = errors.New("cannot end relations: no pod of Deployment relations-controller is ready, so that no handler would run: " +
-			"start it, or keep the relations: orcon leave --keep")
+			"start it, or keep the relations: orcon leave --keep" + o.again())
 	}
 	return err
 }

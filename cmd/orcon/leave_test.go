@@ -66,6 +66,24 @@ func TestLeaveDeletesNoOtherKind(t *testing.T) {
 	assert.Equal(t, "orcon.tengu.io", deleted.Group, errs)
 }
 
+// What leave has the user delete in all namespaces is deleted in the cluster that the user has named, and not in that of
+// the current context, where the command is pasted.
+func TestLeaveDeletesInItsCluster(t *testing.T) {
+	kinds := strings.Replace(kindsOf, `"resources":[`, `"resources":[
+		{"name":"integrationsets","kind":"IntegrationSet","namespaced":true},{"name":"jobworkspaces","kind":"JobWorkspace","namespaced":true},`, 1)
+	for kind, plural := range map[string]string{
+		"IntegrationSet": "integrationsets", "BundleDeployment": "bundledeployments", "JobWorkspace": "jobworkspaces",
+	} {
+		args := append([]string{"leave", "--end", "--context", "a"}, answering(t, map[string]string{
+			"/apis/orcon.tengu.io/v1alpha1": kinds,
+			group + plural:                  listOf(kind, `{"metadata":{"namespace":"shop","name":"blog"}}`),
+		})...)
+		code, _, errs := call("", args...)
+		assert.Equal(t, exitMisuse, code)
+		assert.Contains(t, errs, "kubectl delete "+plural+".orcon.tengu.io --all -A --kubeconfig "+args[len(args)-1]+" --context a\n")
+	}
+}
+
 // A JobRun that the job controller has yet to end would keep its definition: leave does not take the controller away
 // before. One that is done is deleted with the definition.
 func TestLeaveWaitsForRuns(t *testing.T) {
@@ -77,10 +95,12 @@ func TestLeaveWaitsForRuns(t *testing.T) {
 				`"finalizers":[`+finalizers+`]}}`),
 		})...)
 	}
-	code, out, errs := call("", of(`"orcon.tengu.io/job"`)...)
+	args := of(`"orcon.tengu.io/job"`)
+	code, out, errs := call("", args...)
 	assert.Equal(t, exitMisuse, code, out)
+	cluster := " --kubeconfig " + args[len(args)-1]
 	assert.Contains(t, errs, "cannot leave yet: only the job controller can end 1 JobRuns, the first is lab/net-1: delete them first: "+
-		"kubectl delete jobruns.orcon.tengu.io --all -A; if it does not run, orcon release lets them go")
+		"kubectl delete jobruns.orcon.tengu.io --all -A"+cluster+"; if it does not run, orcon release"+cluster+" lets them go")
 	code, _, errs = call("", of("")...)
 	assert.Zero(t, code, errs)
 }
