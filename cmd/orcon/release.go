@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -75,11 +76,11 @@ func (o *releaseOptions) run(c *cobra.Command) error {
 	return releaseAll(ctx, holds, held)
 }
 
+// releaseAll lets each object go. One that cannot be let go does not hold back the rest.
 func releaseAll(ctx context.Context, holds removal.Holds, held []removal.Held) error {
+	var failed []error
 	for _, h := range held {
-		if err := holds.Release(ctx, h); err != nil {
-			return err
-		}
+		failed = append(failed, holds.Release(ctx, h))
 	}
-	return nil
+	return errors.Join(failed...)
 }
