@@ -75,19 +75,29 @@ func (c Cluster) Census(ctx context.Context) (relation.Census, error) {
 	var unreadable []error
 	for i := range relations.Items {
 		r, err := convert.ToRelation(&relations.Items[i])
-		census.Relations, unreadable = append(census.Relations, r), append(unreadable, err)
+		census.Relations, unreadable = append(census.Relations, r), append(unreadable, curable(err, &relations.Items[i], "relations", ""))
 	}
 	for i := range sides.Items {
 		s, err := convert.ToRelationSide(&sides.Items[i])
+		err = curable(err, &sides.Items[i], "relationsides", ", which gives up an end that it owes to handlers")
 		census.Sides, unreadable = append(census.Sides, s), append(unreadable, err)
 	}
 	for i := range applications.Items {
 		a := &applications.Items[i]
 		record, err := convert.ToRecord(a)
 		census.Units[relation.End{Namespace: a.Namespace, Application: a.Name}] = record.State.Units
-		unreadable = append(unreadable, err)
+		unreadable = append(unreadable, curable(err, a, "relatedapplications", ", which numbers its units anew"))
 	}
 	return census, errors.Join(unreadable...)
+}
+
+// curable adds to the error of an object that cannot be read what helps, and what that costs.
+func curable(err error, o client.Object, plural, cost string) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: kubectl -n %s get %s.%s %s -o yaml shows it; correct it, or delete it%s", err, o.GetNamespace(), plural,
+		v1alpha1.GroupVersion.Group, o.GetName(), cost)
 }
 
 // Bundles lists the BundleDeployments of all namespaces, as namespace/name.
