@@ -143,16 +143,18 @@ func (r releasable) unselected(ctx context.Context, d bundlev1alpha1.BundleDeplo
 
 // release deletes a member, whose objects stay, and waits until it is gone.
 func (r releasable) release(ctx context.Context, d bundlev1alpha1.BundleDeployment) error {
-	before := d.DeepCopy()
-	d.Spec.DeletionPolicy, d.Spec.Paused = bundlev1alpha1.DeletionPolicyOrphan, false
-	if err := r.kinds.Patch(ctx, &d, client.MergeFrom(before)); err != nil {
+	err := change(ctx, r.kinds, &d, func() error {
+		d.Spec.DeletionPolicy, d.Spec.Paused = bundlev1alpha1.DeletionPolicyOrphan, false
+		return nil
+	})
+	if err != nil {
 		return fmt.Errorf("cannot release %s: %w", d.Name, err)
 	}
 	if err := r.kinds.Delete(ctx, &d); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("cannot release %s: %w", d.Name, err)
 	}
 	why := ""
-	err := wait.PollUntilContextCancel(ctx, time.Second, true, func(ctx context.Context) (bool, error) {
+	err = wait.PollUntilContextCancel(ctx, time.Second, true, func(ctx context.Context) (bool, error) {
 		err := r.kinds.Get(ctx, client.ObjectKeyFromObject(&d), &d)
 		for _, one := range d.Status.Conditions {
 			if one.Type == string(condition.Ready) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	bundlev1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/fleet/v1alpha1"
@@ -58,6 +60,29 @@ func TestReleasable(t *testing.T) {
 	assert.EqualError(t, err, `cannot release: namespace fleet has no member for "github-repo": did you mean "github-repos"?`)
 	_, err = releasable{nil, "shop", nil}.members(t.Context(), "github-repos")
 	assert.ErrorContains(t, err, "namespace shop has no members of an IntegrationSet")
+}
+
+// What a member deployed is left, whatever its policy became while the user was asked: nothing of it is deleted.
+func TestReleaseOrphansMeanwhile(t *testing.T) {
+	scheme := runtime.NewScheme()
+	require.NoError(t, bundlev1alpha1.AddToScheme(scheme))
+	d := madeBy("", "github")
+	d.Spec.DeletionPolicy = bundlev1alpha1.DeletionPolicyOrphan
+	var deleted []string
+	kinds := fake.NewClientBuilder().WithScheme(scheme).WithObjects(&d).WithInterceptorFuncs(interceptor.Funcs{
+		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.DeleteOption) error {
+			var now bundlev1alpha1.BundleDeployment
+			require.NoError(t, c.Get(ctx, client.ObjectKeyFromObject(o), &now))
+			deleted = append(deleted, now.Spec.DeletionPolicy)
+			return c.Delete(ctx, o, options...)
+		},
+	}).Build()
+	require.NoError(t, kinds.Get(t.Context(), client.ObjectKeyFromObject(&d), &d))
+	now := d.DeepCopy()
+	now.Spec.DeletionPolicy = "Delete"
+	require.NoError(t, kinds.Update(t.Context(), now))
+	require.NoError(t, releasable{kinds, "fleet", nil}.release(t.Context(), d))
+	assert.Equal(t, []string{bundlev1alpha1.DeletionPolicyOrphan}, deleted)
 }
 
 // A released member is deleted, and what it deployed is left.
