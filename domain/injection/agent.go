@@ -224,7 +224,7 @@ func (b *builder) handlers() container {
 		c.VolumeMounts = append(c.VolumeMounts, mount{Name: v[0], MountPath: at})
 	}
 	// An image of the author's is often one of root, which must not start here.
-	if b.pod.Spec.SecurityContext.RunAsUser == nil {
+	if b.pod.Spec.SecurityContext.RunAsUser == nil && !b.pod.userAssigned() {
 		c.SecurityContext.RunAsUser = nonRoot
 	}
 	return c

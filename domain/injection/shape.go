@@ -12,6 +12,17 @@ type Shape struct {
 	Spec Spec `json:"spec"`
 }
 
+// constraintKey is the annotation in which OpenShift notes the constraint that it has judged a pod by.
+const constraintKey = "openshift.io/scc"
+
+// userAssigned reports whether the namespace chooses the users of the pod's containers. OpenShift has done so before it
+// calls webhooks, does so again for containers that are added, and refuses any other user (INJECTION.md I4).
+func (s *Shape) userAssigned() bool {
+	open := func(c Container) bool { return c.SecurityContext.RunAsUser == nil }
+	return has(s.Metadata.Annotations, constraintKey) &&
+		!slices.ContainsFunc(s.Spec.InitContainers, open) && !slices.ContainsFunc(s.Spec.Containers, open)
+}
+
 // Metadata is the part of an object's metadata that injection reads.
 type Metadata struct {
 	Name              string            `json:"name"`
