@@ -73,6 +73,7 @@ func (l namespacePolicy) judge(p place) []finding {
 	if p.elsewhere {
 		problems = append(problems, p.misplaced()...)
 	}
+	problems = append(problems, p.unheeded()...)
 	found := p.portless(declared)
 	for _, f := range l.interfaces.Remarks(declared, l.mode) {
 		found = append(found, finding{Problem: f.Problem, about: f.About})
@@ -131,6 +132,20 @@ func (p place) misplaced() []application.Problem {
 	if out := p.annotations[application.KeyInject]; out != "" {
 		_, wrong := injection.ParseOptions(place{annotations: map[string]string{application.KeyInject: out}}.shape(), injection.AgentConfig{})
 		problems = append(problems, wrong...)
+	}
+	return problems
+}
+
+// unheeded warns of keys that count on Services alone, or on pods alone (INJECTION.md I1).
+func (p place) unheeded() []application.Problem {
+	var problems []application.Problem
+	if _, labelled := p.labels[application.KeyProvides]; labelled && !p.service {
+		problems = append(problems, application.Problem{Key: application.KeyProvides, Warning: true,
+			Reason: "the label has no effect here, because it is read from Services only", Cure: "write it as an annotation"})
+	}
+	if _, named := p.annotations[application.KeyApplication]; named && p.service {
+		problems = append(problems, application.Problem{Key: application.KeyApplication, Warning: true,
+			Reason: "it has no effect on a Service", Cure: "write it in the pod template"})
 	}
 	return problems
 }

@@ -83,8 +83,8 @@ type place struct {
 	pod *injection.Spec
 	// elsewhere is set where the injector's own keys do nothing, and unread where no key does anything.
 	elsewhere, unread bool
-	// noPort is set for a Service without ports.
-	noPort bool
+	// service is set for a Service, and noPort for one without ports.
+	service, noPort bool
 }
 
 // bare returns the one place of a pod that a person makes and that gets no agent.
@@ -95,7 +95,7 @@ func (o *object) bare() []place {
 // service returns the one place of a Service.
 func (o *object) service() []place {
 	return []place{{path: "metadata", labels: o.Metadata.Labels, annotations: o.Metadata.Annotations, elsewhere: true,
-		noPort: len(o.Spec.Ports) == 0}}
+		service: true, noPort: len(o.Spec.Ports) == 0}}
 }
 
 // places returns the places of a workload, whose template has these annotations: its own and the template's, and those of the
