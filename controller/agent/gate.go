@@ -2,6 +2,7 @@ package agent
 
 import (
 	"cmp"
+	"slices"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
@@ -44,6 +45,9 @@ func (v Projection) whyNot(endpoint string) string {
 	if v.Own.Ignored != "" {
 		return v.Own.Ignored
 	}
+	if first, shown := v.primary(endpoint); shown && !v.read(first) && slices.Contains(v.Unread(), first.Granted) {
+		return whyUnread(first) // <endpoint>/ is of this relation, whichever others are complete
+	}
 	why := whyWaiting(v.View.Waiting, endpoint)
 	for _, r := range v.View.Relations {
 		if r.Endpoint != endpoint || ended(r) || !v.Present[key(r)] {
@@ -53,12 +57,17 @@ func (v Projection) whyNot(endpoint string) string {
 			return ""
 		}
 		if r.Complete {
-			why = "the Secret that " + r.There.Application + " grants could not be read yet"
+			why = whyUnread(r)
 			continue
 		}
 		why = cmp.Or(r.Message, r.Reason, r.There.Application+" has given no data yet")
 	}
 	return cmp.Or(why, "the controller knows no relation on this endpoint")
+}
+
+// whyUnread returns why a relation that grants a Secret has no files.
+func whyUnread(r conversation.Relation) string {
+	return "the Secret that " + r.There.Application + " grants could not be read yet"
 }
 
 // whyWaiting returns why an application waits for endpoint; "" if it does not.

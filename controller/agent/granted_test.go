@@ -143,3 +143,27 @@ func TestWhatIsGrantedStaysWhileSuspended(t *testing.T) {
 	assert.Equal(t, grantedFiles("hunter2"), v.tree(t)["db"])
 	assert.Empty(t, a.view.Unread(), "what is suspended is not asked for")
 }
+
+// The gate waits for the Secret of the relation that <endpoint>/ shows, also where another relation of the endpoint is complete:
+// containers would start without that directory and with a part of their variables (INJECTION.md I16, SAFETY.md W2).
+func TestTheGateWaitsForTheSecretOfTheFirstRelation(t *testing.T) {
+	v := newVolumes(t, t.TempDir())
+	c := &controller{err: errors.New("no answer")}
+	a := New(settings(t, "db:pg", "db=password"), v.disk(), c, nil)
+	a.Start()
+	snapshot := grants(1, 1)
+	snapshot.Relations = append(snapshot.Relations, &wire.Relation{
+		Id: 9, Uid: "uid-9", Endpoint: "db", Interface: "pg", RemoteApplication: "replica", RemoteNamespace: "shop", Complete: true,
+		Bag: &wire.Databag{Data: map[string]string{"host": "replica.example.org"}},
+	})
+	hear(a, snapshot)
+	require.False(t, a.isOpen())
+	assert.NotContains(t, v.tree(t), "db")
+	assert.Contains(t, a.view.Unmet(a.settings.Consumes)[0].Why, "the Secret that db grants could not be read yet")
+	a.reread.Stop()
+	c.err, c.content = nil, adminContent("hunter2")
+	a.readAgain()
+	assert.True(t, a.isOpen())
+	assert.Equal(t, grantedFiles("hunter2"), v.tree(t)["db"])
+	assert.Contains(t, v.env(t), "DB_PASSWORD='hunter2'\n")
+}
