@@ -124,14 +124,12 @@ func (a *Agent) Start() {
 	a.env.recall()
 	a.standby.begin()
 	a.apply()
+	var unmarked error
 	switch {
 	case a.disk.Opened.Exists():
-		a.open()
+		unmarked = a.open()
 	case a.disk.EverOpened.Exists() && a.standby.rebuilt():
-		if err := a.disk.Opened.Replace(nil); err != nil {
-			glog.Errorf("cannot mark the gate as open: %v", err)
-		}
-		a.open()
+		unmarked = errors.Join(a.disk.Opened.Replace(nil), a.open())
 	case len(a.view.Unmet(a.settings.Consumes)) == 0:
 		time.AfterFunc(optionalGrace, func() { // the gate waits for nothing
 			a.mu.Lock()
@@ -139,6 +137,9 @@ func (a *Agent) Start() {
 			a.ready = true
 			a.apply()
 		})
+	}
+	if unmarked != nil {
+		glog.Errorf("cannot mark the gate as open: %v", unmarked)
 	}
 }
 
@@ -236,9 +237,10 @@ func (a *Agent) writeEnv() error {
 	return a.env.write(shown, a.settings.Variables)
 }
 
-// maybeOpen opens the gate when everything it waits for is in the files. What beside has no room there is not waited for.
+// maybeOpen opens the gate when everything it waits for is in the files. What beside has no room there is not waited for. A
+// gate that is open already is marked so, if that has failed before.
 func (a *Agent) maybeOpen() error {
-	if !a.ready || a.isOpen() && !a.standby.used {
+	if !a.ready || a.isOpen() && !a.standby.used && a.disk.EverOpened.Exists() {
 		return nil
 	}
 	if unmet := a.standby.shown().Unmet(a.settings.Consumes); len(unmet) > 0 {
@@ -250,25 +252,23 @@ func (a *Agent) maybeOpen() error {
 	if err := a.disk.Opened.Replace(nil); err != nil {
 		return fmt.Errorf("cannot open the gate: %w", err)
 	}
-	a.open()
-	return nil
+	return a.open()
 }
 
 // open releases all that wait, once and for good. After a reboot of the node, a pod that has started with a copy alone
-// waits again.
-func (a *Agent) open() {
+// waits again. It fails if the disk does not take the mark, without which any pod waits then.
+func (a *Agent) open() (unmarked error) {
 	if !a.standby.used || a.view.Heard {
 		a.standby.used = false
-		if err := a.disk.EverOpened.Replace(nil); err != nil {
-			glog.Errorf("cannot remember that the gate is open: %v", err)
-		}
+		unmarked = a.disk.EverOpened.Replace(nil)
 	}
 	if a.isOpen() {
-		return
+		return unmarked
 	}
 	a.report.opened = time.Now()
 	glog.Infof("the gate is open after %s", a.report.waited())
 	close(a.gate)
+	return unmarked
 }
 
 func (a *Agent) isOpen() bool {
