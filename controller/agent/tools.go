@@ -179,18 +179,30 @@ func (t *toolContext) Network(string, string) (tool.Network, error) {
 	if err := t.begin(); err != nil {
 		return tool.Network{}, err
 	}
-	for _, r := range t.snapshot.Relations {
-		bag := t.snapshot.Bag(r.OwnBag)
-		if address := bag["ingress-address"]; address != "" {
-			subnet := bag["egress-subnets"]
-			return tool.Network{
-				Bind:    []tool.Interface{{Name: "eth0", Addresses: []tool.Address{{IP: address, CIDR: subnet}}}},
-				Ingress: []string{address}, Egress: []string{subnet},
-			}, nil
+	address, subnet := ownAddress(&t.snapshot)
+	if address == "" {
+		return tool.Network{}, &conversation.Error{Kind: conversation.NotYet,
+			Message: "cannot find the unit's address: the unit is in no relation yet", Cure: "try again when it is in one"}
+	}
+	return tool.Network{
+		Bind:    []tool.Interface{{Name: "eth0", Addresses: []tool.Address{{IP: address, CIDR: subnet}}}},
+		Ingress: []string{address}, Egress: []string{subnet},
+	}, nil
+}
+
+// ownAddress returns the address of the unit's pod and its subnet, from a databag in which the unit has written over neither,
+// if there is one: an ingress-address of its own, as of a load balancer, is for the other end of that relation.
+func ownAddress(s *conversation.Snapshot) (address, subnet string) {
+	for i := range s.Relations {
+		bag := s.Bag(s.Relations[i].OwnBag)
+		if own, of := bag["private-address"], bag["egress-subnets"]; own != "" && strings.HasPrefix(of, own+"/") {
+			return own, of
+		}
+		if address == "" {
+			address, subnet = bag["ingress-address"], bag["egress-subnets"]
 		}
 	}
-	return tool.Network{}, &conversation.Error{Kind: conversation.NotYet,
-		Message: "cannot find the unit's address: the unit is in no relation yet", Cure: "try again when it is in one"}
+	return address, subnet
 }
 
 // later returns the error of tools whose store this version does not have.

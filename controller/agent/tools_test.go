@@ -98,6 +98,27 @@ func TestToolsReadWhileTheControllerIsAway(t *testing.T) {
 	assert.NotZero(t, x.types("relation-get -r 7 --app database web").ExitCode, "the leader alone reads its own application's")
 }
 
+// The address of a unit is that of its pod, whatever the unit gives the other end of a relation in its place: a program cannot
+// listen at the address of a load balancer (RELATIONS.md L2).
+func TestNetworkGetKnowsThePod(t *testing.T) {
+	x := newTerminal(t)
+	snapshot := heardAt(1)
+	snapshot.Own[0].Bag.Data = map[string]string{
+		"ingress-address": "lb.example.org", "private-address": "10.0.0.2", "egress-subnets": "10.0.0.2/32",
+	}
+	hear(x.agent, snapshot)
+	for flag, want := range map[string]string{
+		"--bind-address": "10.0.0.2\n", "--ingress-address": "10.0.0.2\n", "--egress-subnets": "10.0.0.2/32\n",
+	} {
+		answer := x.types("network-get cache " + flag)
+		assert.Equal(t, want, string(answer.Stdout), "%s: %s", flag, answer.Stderr)
+	}
+	snapshot = heardAt(2)
+	snapshot.Own[0].Bag.Data = map[string]string{"ingress-address": "10.0.0.2", "private-address": "db.example.org"}
+	hear(x.agent, snapshot)
+	assert.Equal(t, "10.0.0.2\n", string(x.types("network-get cache --bind-address").Stdout))
+}
+
 // Nobody can make the agent read without end.
 func TestToolsAreBounded(t *testing.T) {
 	w := httptest.NewRecorder()
