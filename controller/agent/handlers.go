@@ -124,6 +124,9 @@ func (h *Handlers) next(ctx context.Context) (*turn, error) {
 	h.drop(nil)
 	for {
 		again := h.candidate.stand(ctx)
+		if ctx.Err() != nil {
+			return nil, ctx.Err() // the runner has gone, and another request may have a turn by now
+		}
 		t, wait, idle := h.begin()
 		wait = min(wait, again)
 		if err := h.report(ctx, idle); err != nil {

@@ -101,6 +101,43 @@ func TestHandlersThatFailHearOfTheirOwnEnd(t *testing.T) {
 	})
 }
 
+// hanging is a controller that answers no request for leadership.
+type hanging struct{ *controller }
+
+// Lead waits until the request is given up.
+func (hanging) Lead(ctx context.Context, _ *wire.LeadRequest) (*wire.LeadResponse, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// A request for an event whose runner has gone begins no turn when it is over with the request for leadership that it waited
+// for: the runner of a container that ends has a turn by then, which would be dropped (TRUST.md T2).
+func TestARequestWithoutARunnerBeginsNoTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		for range 4 {
+			s.done(s.next(), "")
+		}
+		s.leader(&wire.LeadResponse{})
+		s.agent.speech.speaker = hanging{s.controller}
+		ctx, gone := context.WithCancel(t.Context())
+		defer gone()
+		older := make(chan error, 1)
+		go func() {
+			_, err := s.agent.handlers.Next(ctx)
+			older <- err
+		}()
+		synctest.Wait()
+		s.leaves(conversation.ScaledDown)
+		turn, owed := s.agent.handlers.Last(t.Context(), never)
+		require.True(t, owed)
+		gone()
+		err := <-older
+		s.done(turn, "")
+		require.ErrorIs(t, err, context.Canceled)
+	})
+}
+
 // A container that ends while its unit does not begins nothing more, and waits no longer
 // for the news that it does than that may take.
 func TestHandlersThatOnlyRestart(t *testing.T) {
