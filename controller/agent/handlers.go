@@ -52,6 +52,18 @@ type era struct {
 	begins atomic.Bool
 	// left has when each answer was sent, as long as the controller waits for it.
 	left map[string]time.Time
+	// silent is when the controller last took all of the time of an answer, and did not accept it.
+	silent time.Time
+}
+
+// note notes whether an answer was sent, and how long that took.
+func (e *era) note(said string, err error, took time.Duration) {
+	switch {
+	case err == nil:
+		e.left[said], e.silent = time.Now(), time.Time{}
+	case took >= answer:
+		e.silent = time.Now()
+	}
 }
 
 // answerAgain is how long after an answer a snapshot that still asks for it gets it again: it may have been stored in a
@@ -205,12 +217,14 @@ func (h *Handlers) leave(ctx context.Context) error {
 		return nil //nolint:nilerr // nothing was heard that could have been handled
 	}
 	for said, l := range h.leavings(snapshot) {
-		if err := h.speech.leave(ctx, l); err != nil {
+		began := time.Now()
+		err := h.speech.leave(ctx, l)
+		h.mu.Lock()
+		h.era.note(said, err, time.Since(began))
+		h.mu.Unlock()
+		if err != nil {
 			return fmt.Errorf("cannot report which ends were handled in relation %s: %w", l.relation, err)
 		}
-		h.mu.Lock()
-		h.era.left[said] = time.Now()
-		h.mu.Unlock()
 	}
 	return nil
 }

@@ -35,8 +35,13 @@ func (h *Handlers) Last(ctx context.Context, connected func() bool) (turn Turn, 
 	}
 	for {
 		t, wait, idle := h.begin()
-		if err := h.leave(ctx); err != nil {
-			glog.Warning(err)
+		h.mu.Lock()
+		silent := time.Since(h.era.silent) < reportAgain // another attempt may take the time that events need
+		h.mu.Unlock()
+		if idle || !silent {
+			if err := h.leave(ctx); err != nil {
+				glog.Warning(err)
+			}
 		}
 		if t != nil {
 			return t.told(h.namespace), true

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
 
 	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
@@ -101,11 +102,24 @@ func TestHandlersThatFailHearOfTheirOwnEnd(t *testing.T) {
 	})
 }
 
-// hanging is a controller that answers no request for leadership.
-type hanging struct{ *controller }
+// hanging is a controller that answers no request for leadership, and with deaf set for no end.
+type hanging struct {
+	*controller
+
+	deaf bool
+}
 
 // Lead waits until the request is given up.
 func (hanging) Lead(ctx context.Context, _ *wire.LeadRequest) (*wire.LeadResponse, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// Leave waits until the request is given up, if the controller is deaf.
+func (h hanging) Leave(ctx context.Context, request *wire.LeaveRequest) (*wire.LeaveResponse, error) {
+	if !h.deaf {
+		return h.controller.Leave(ctx, request)
+	}
 	<-ctx.Done()
 	return nil, ctx.Err()
 }
@@ -119,7 +133,7 @@ func TestARequestWithoutARunnerBeginsNoTurn(t *testing.T) {
 			s.done(s.next(), "")
 		}
 		s.leader(&wire.LeadResponse{})
-		s.agent.speech.speaker = hanging{s.controller}
+		s.agent.speech.speaker = hanging{s.controller, false}
 		ctx, gone := context.WithCancel(t.Context())
 		defer gone()
 		older := make(chan error, 1)
@@ -135,6 +149,35 @@ func TestARequestWithoutARunnerBeginsNoTurn(t *testing.T) {
 		err := <-older
 		s.done(turn, "")
 		require.ErrorIs(t, err, context.Canceled)
+	})
+}
+
+// An answer for an end that the controller does not take costs a container that ends the time of one request, and not that of
+// one for each event: its handlers have little time (TRUST.md T2).
+func TestHandlersThatEndWaitForNoAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		for range 4 {
+			s.done(s.next(), "")
+		}
+		snapshot := heardAt(2)
+		ended := proto.CloneOf(snapshot.GetRelations()[0])
+		ended.Uid, ended.Id, ended.Ended, ended.EndOwed = "q", ended.GetId()+1, true, []int64{2}
+		snapshot.Relations, snapshot.Unit.Leaving = append(snapshot.Relations, ended), string(conversation.ScaledDown)
+		hear(s.agent, snapshot)
+		s.agent.speech.speaker = hanging{s.controller, true}
+		began := time.Now()
+		for _, hook := range []string{"store-relation-departed", "store-relation-broken"} {
+			turn, owed := s.agent.handlers.Last(t.Context(), never)
+			require.True(t, owed)
+			assert.Equal(t, hook, turn.Hook)
+			s.done(turn, "")
+		}
+		assert.Equal(t, answer, time.Since(began))
+		s.agent.speech.speaker = hanging{s.controller, false}
+		_, owed := s.agent.handlers.Last(t.Context(), never)
+		assert.False(t, owed)
+		assert.Equal(t, []string{"q"}, s.controller.left, "it is sent before the container ends")
 	})
 }
 
