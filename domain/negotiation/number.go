@@ -17,7 +17,7 @@ type units struct {
 	numbered map[string][]application.Unit
 	// next is the first number of each application that was never given.
 	next map[string]int
-	// overdueAt is when the first stray pod that still ends is overdue; zero for never.
+	// overdueAt is when the first pod that still ends is overdue; zero for never.
 	overdueAt time.Time
 }
 
@@ -89,24 +89,37 @@ func (f *facts) writers(name string) map[int][]string {
 	return all
 }
 
-// overdue is how long after its deadline a pod without a workload may still be there: its node is lost then.
+// overdue is how long after its deadline a pod may still be there: its node is lost then.
 const overdue = time.Minute
 
 // withStrays returns an application with the pods of its units whose workload is gone: they serve until they
-// are gone themselves (TRUST.md T11).
+// are gone themselves, and no pod after its node is lost (TRUST.md T11).
 func (u *units) withStrays(a application.Application, known []application.Unit) application.Application {
 	for _, pod := range u.Strays {
 		is := func(unit application.Unit) bool { return unit.PodUID == pod.UID && unit.Gone == "" }
-		over := pod.Deadline.Add(overdue)
-		if !slices.ContainsFunc(known, is) || pod.Ending && !u.Now.Before(over) {
-			continue
+		if slices.ContainsFunc(known, is) {
+			a.Pods = append(slices.Clip(a.Pods), pod)
 		}
-		if pod.Ending {
+	}
+	lost := func(pod application.Pod) bool {
+		over := overdueAt(pod)
+		if u.Now.Before(over) {
 			u.overdueAt = soonest(u.overdueAt, over)
 		}
-		a.Pods = append(slices.Clip(a.Pods), pod)
+		return !over.IsZero() && !u.Now.Before(over)
+	}
+	if slices.ContainsFunc(a.Pods, lost) {
+		a.Pods = slices.DeleteFunc(slices.Clone(a.Pods), lost)
 	}
 	return a
+}
+
+// overdueAt returns when a pod that ends is overdue; zero for never.
+func overdueAt(pod application.Pod) time.Time {
+	if !pod.Injected || !pod.Ending || pod.Deadline.IsZero() {
+		return time.Time{}
+	}
+	return pod.Deadline.Add(overdue)
 }
 
 // of returns the units of an end: here as they are, elsewhere as they are recorded.

@@ -53,6 +53,14 @@ func TestNumberUnits(t *testing.T) {
 			why: "and a minute longer, since its node is lost then", known: []application.Unit{unit(0, "a")},
 			strays: []application.Pod{ending(pod("a"), -time.Minute)}, want: map[int]string{0: "a"}, gone: []int{0}, next: 1,
 		},
+		"Ends": {
+			why: "so does a pod whose workload is there", apps: web(ending(pod("a"), -59*time.Second), pod("b")),
+			known: []application.Unit{unit(0, "a"), unit(1, "b")}, want: map[int]string{0: "a", 1: "b"}, next: 2,
+		},
+		"IsLost": {
+			why: "and is lost as late", apps: web(ending(pod("a"), -time.Minute), pod("b")),
+			known: []application.Unit{unit(0, "a"), unit(1, "b")}, want: map[int]string{0: "a", 1: "b"}, gone: []int{0}, next: 2,
+		},
 		"StrangeStray": {why: "a pod that was no unit gets no number", apps: web(), strays: []application.Pod{pod("a")}, want: map[int]string{}},
 		"StrayOfOne": {
 			why: "one of two workloads is gone", apps: web(pod("b")), known: []application.Unit{unit(0, "a"), unit(1, "b")},
