@@ -26,15 +26,17 @@ func UnderOffers(ctx context.Context, reader client.Reader, r relation.Relation)
 	return r.Under(offers, func(name string) string { return uids[name] }), newest, err
 }
 
-// OffersOf returns the Offers of a namespace, and their highest revision.
+// OffersOf returns the Offers of a namespace that are not being deleted, and the highest revision of all.
 func OffersOf(ctx context.Context, reader client.Reader, namespace string) (offers []relation.Offer, newest uint64, err error) {
 	var list v1alpha1.OfferList
 	if err := reader.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, 0, fmt.Errorf("cannot list the offers of namespace %s: %w", namespace, err)
 	}
 	for i := range list.Items {
-		offers = append(offers, convert.ToOffer(&list.Items[i]))
 		newest = max(newest, Revision(&list.Items[i]))
+		if list.Items[i].DeletionTimestamp == nil { // else it is withdrawn, however long its finalizers keep it
+			offers = append(offers, convert.ToOffer(&list.Items[i]))
+		}
 	}
 	return offers, newest, nil
 }

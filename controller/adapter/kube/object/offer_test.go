@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/kubetest"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
@@ -34,6 +35,13 @@ func TestUnderOffers(t *testing.T) {
 	again.UID = "another"
 	m.Put(again)
 	assert.False(t, opens())
+
+	m.Put(kubetest.OptedIn("office"))
+	assert.True(t, opens())
+	deleted := offer.DeepCopy()
+	deleted.DeletionTimestamp, deleted.Finalizers = &metav1.Time{Time: kubetest.Epoch()}, []string{"example.org/backup"}
+	m.Put(deleted)
+	assert.False(t, opens(), "RELATIONS.md M6: it is withdrawn, however long its deletion takes")
 
 	_, _, err = object.UnderOffers(t.Context(), kubetest.Silent{Failed: errors.New("no connection")}, r)
 	require.Error(t, err)
