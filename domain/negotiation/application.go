@@ -78,7 +78,7 @@ func (s standings) state(a application.Application, units []application.Unit, wa
 ) (relation.ApplicationState, restarted) {
 	was := s.record(s.here(a.Name, "")).State
 	is := relation.ApplicationState{
-		Endpoints: a.Endpoints, Sources: sources(a), LeftOut: s.ignored[a.Name], Units: units, NextUnit: s.units.next[a.Name],
+		Endpoints: a.Endpoints, Sources: sources(a), LeftOut: firstIgnored(s.ignored[a.Name]), Units: units, NextUnit: s.units.next[a.Name],
 		Grants: s.contents.of[a.Name], Workload: was.Workload, Shortages: was.Shortages, Waiting: waiting,
 		Ends: s.ends[a.Name], EndsOwed: len(s.owed[a.Name]), Vacant: s.units.vacant(a.Name),
 	}

@@ -24,6 +24,14 @@ type ignored struct {
 // apply it often comes before its workload.
 const settleIn = 10 * time.Second
 
+// mostIgnored is how many ignored objects an application lists, each perhaps with many pods: they stand in one object.
+const mostIgnored = 64
+
+// firstIgnored returns the ignored objects that an application lists.
+func firstIgnored(all []application.Fault) []application.Fault {
+	return all[:min(len(all), mostIgnored)]
+}
+
 // ignore lists the ignored objects of each application.
 func ignore(f *facts) ignored {
 	is := ignored{faults: map[string][]application.Fault{}}

@@ -1,12 +1,17 @@
 package negotiation
 
 import (
+	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
@@ -37,4 +42,25 @@ func TestIgnore(t *testing.T) {
 			}
 		})
 	}
+}
+
+// However many objects an application ignores, its record is an object that Kubernetes stores (SAFETY.md A1, TRUST.md U5).
+func TestManyIgnored(t *testing.T) {
+	fault := application.Fault{Application: "db", Reason: application.ReasonNameTaken, Message: strings.Repeat("x", 100)}
+	for i := range 64 {
+		fault.Pods = append(fault.Pods, fmt.Sprintf("%063d", i))
+	}
+	s := relation.Snapshot{Namespace: "shop", Now: at()}
+	for i := range 500 {
+		fault.Object = fmt.Sprintf("Deployment/worker-%d", i)
+		s.Orphans = append(s.Orphans, fault)
+	}
+	decisions, _ := Negotiate(s)
+	require.Len(t, decisions, 1)
+	is := decisions[0].(relation.Remember).State
+	text, err := json.Marshal(is)
+	require.NoError(t, err)
+	assert.Less(t, len(text), 1<<20)
+	left, _ := condition.Find(is.Conditions, condition.LeftOut)
+	assert.Contains(t, left.Message, "and 480 more", "all are counted")
 }
