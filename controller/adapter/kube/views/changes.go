@@ -62,7 +62,7 @@ func (v *Views) changes() changes { return changes{v.Reader, v.Changed, v.PodCha
 func (c changes) follow(ctx context.Context, informers cache.Cache, kind string, o client.Object) error {
 	seen := func(event any) { c.seen(ctx, kind, event) }
 	err := handle(ctx, informers, o, toolscache.ResourceEventHandlerFuncs{
-		AddFunc:    seen,
+		AddFunc:    func(event any) { c.added(ctx, kind, event) },
 		UpdateFunc: func(before, after any) { c.updated(ctx, kind, before, after) },
 		DeleteFunc: seen,
 	})
@@ -90,6 +90,15 @@ func handle(ctx context.Context, informers cache.Cache, o client.Object, handler
 		return fmt.Errorf("cannot sync: %w", context.Cause(ctx))
 	}
 	return nil
+}
+
+// added handles an object that is new to an informer. The record of an application may come after its relations, with
+// units and grants that do not change any more.
+func (c changes) added(ctx context.Context, kind string, event any) {
+	c.seen(ctx, kind, event)
+	if a, is := event.(*v1alpha1.RelatedApplication); is && len(a.State.Units)+len(a.State.Grants) > 0 {
+		c.peersChanged(ctx, a.Namespace, a.Name, func(v1alpha1.RelationEnd) bool { return true })
+	}
 }
 
 // seen handles an event of an informer. It runs after the informer's store has the object, so that no

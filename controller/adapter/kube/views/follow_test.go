@@ -96,6 +96,27 @@ func TestFollow(t *testing.T) {
 	assert.ElementsMatch(t, []string{"relations", "relatedapplications", "relationsides", "databags", "offers"}, kinds, "SAFETY.md V4")
 }
 
+// The units of a record that a replica receives after its relations are reported to the other side: nothing else may change
+// any more (RELATIONS.md V3).
+func TestUnitsOfALateRecordAreAnnounced(t *testing.T) {
+	all, m := &informers{ctx: t.Context()}, kubetest.Memory{}
+	m.Put(kubetest.Related("shop", "blog", "shop", "db"))
+	reports := make(chan string, 100)
+	v := &Views{Reader: m, Changed: func(namespace, name string) { reports <- namespace + "/" + name }}
+	require.NoError(t, v.Follow(t.Context(), all))
+	db := object.Named(&v1alpha1.RelatedApplication{}, "shop", "db")
+	db.State.Units = []v1alpha1.Unit{{Number: 0, PodUID: "uid-0", Address: "10.0.0.1"}}
+	all.source(db).Add(db)
+	for _, want := range []string{"shop/db", "shop/blog"} {
+		select {
+		case report := <-reports:
+			assert.Equal(t, want, report)
+		case <-time.After(10 * time.Second):
+			t.Fatalf("%s is not reported", want)
+		}
+	}
+}
+
 // A cluster without one of the kinds is not served half.
 func TestFollowFails(t *testing.T) {
 	for _, kind := range []client.Object{&v1alpha1.Relation{}, &corev1.Pod{}, &v1alpha1.RelatedSecret{}, object.ReplicaSet()} {
