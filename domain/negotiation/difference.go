@@ -142,7 +142,7 @@ func (s settlement) records(stored []relation.Record, bags []relation.Databag) (
 		e := &s.recorded.entries[i]
 		was, there := before[e.record.Name]
 		if !there || !was.Seen || e.rollout != nil || e.record.Copied != was.Copied || !reflect.DeepEqual(&e.record.State, &was.State) {
-			remembered = append(remembered, relation.Remember{Record: e.record, Rollout: e.rollout})
+			remembered = append(remembered, e.decisions(was)...)
 		}
 		delete(before, e.record.Name)
 	}
@@ -154,6 +154,23 @@ func (s settlement) records(stored []relation.Record, bags []relation.Databag) (
 		forgotten = append(forgotten, relation.Forget{Record: *before[name]})
 	}
 	return remembered, forgotten
+}
+
+// decisions stores an entry. A rollout may be refused: what does not depend on it is stored before, as far as it is new.
+func (e *entry) decisions(was *relation.Record) []relation.Decision {
+	all := []relation.Decision{relation.Remember{Record: e.record, Rollout: e.rollout}}
+	if e.rollout == nil {
+		return all
+	}
+	before, stored := e.record, relation.Record{}
+	if was != nil {
+		stored = *was
+	}
+	before.State.Restarts = stored.State.Restarts
+	if stored.Seen && before.Copied == stored.Copied && reflect.DeepEqual(before.State, stored.State) {
+		return all
+	}
+	return append([]relation.Decision{relation.Remember{Record: before}}, all...)
 }
 
 // relates makes the relations that are new.

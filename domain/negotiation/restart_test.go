@@ -2,6 +2,7 @@ package negotiation_test
 
 import (
 	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -360,4 +361,24 @@ func TestRestartThatWasNotRecorded(t *testing.T) {
 	w.settle(t)
 	assert.Equal(t, 1, w.restarts(), "one change is one rollout")
 	assert.Len(t, w.records["web"].State.Restarts.Times, 1, "the rollout that is under way is recorded")
+}
+
+// A restart that is refused, as by a policy, keeps nothing else of its application from being stored: a new pod gets its
+// number (SAFETY.md D10, L8).
+func TestARefusedRestartHoldsBackNothing(t *testing.T) {
+	w := restarting()
+	w.roll(t)
+	w.port("db", 1)
+	w.pod(application.Deployment, "web", "web-2")
+	for range 3 {
+		decisions, _ := w.negotiate(t)
+		w.run(slices.DeleteFunc(decisions, func(d relation.Decision) bool {
+			r, is := d.(relation.Remember)
+			return is && r.Rollout != nil
+		}), all)
+	}
+	assert.Len(t, w.records["web"].State.Units, 2)
+	assert.Zero(t, w.restarts())
+	w.roll(t)
+	assert.Equal(t, 1, w.restarts(), "it is wanted as before")
 }
