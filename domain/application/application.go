@@ -89,13 +89,12 @@ const (
 )
 
 // Gather finds the applications of a namespace, in order of name. Equal inventories give equal applications, whatever
-// the order of their objects. A name belongs to the earliest object, of several of one second to the first by kind, a
-// Service last (SAFETY.md A1). It returns second the objects that declare something and are ignored, with the reason.
+// the order of their objects. A name belongs to the earliest object that is called so, of several of one second to the
+// first by kind, a Service last (SAFETY.md A1). It returns second the objects that declare something and are ignored, with the reason.
 func Gather(in Inventory) (applications []Application, orphans []Fault) {
 	services := sortObjects(in.Services, func(s Service) Object { return s.Object })
 	g := gathering{namespace: in.Namespace, byName: map[string]*Application{}, owner: map[string]string{}, alone: map[string]Service{},
-		written: map[string]string{},
-		derived: map[[2]string]bool{}, ignored: map[string]int{}, nameless: map[[2]string]nameless{}}
+		written: map[string]string{}, derived: map[[2]string]bool{}, ignored: map[string]int{}, nameless: map[[2]string]nameless{}}
 	g.claims(services)
 	g.workloads(withImplied(in))
 	g.index()
@@ -139,8 +138,7 @@ func (g *gathering) claims(services []Service) {
 	}
 }
 
-// withImplied adds the workloads that are known by their pods only: bare pods,
-// and pods of controllers of another kind.
+// withImplied adds the workloads that are known by their pods only: bare pods, and pods of controllers of another kind.
 func withImplied(in Inventory) []Workload {
 	known := map[string]bool{}
 	for _, w := range in.Workloads {
@@ -156,11 +154,14 @@ func withImplied(in Inventory) []Workload {
 		w.Name, w.UID, w.Created = p.OwnerName, p.UID, p.Created
 		workloads = append(workloads, w)
 	}
-	// Times of creation have whole seconds: between two of them the kind decides, for ever,
-	// and not the UID, which chance gives.
+	// A workload has its own name before those that are given it. Times of creation have whole seconds: between two of them
+	// the kind decides, for ever, and not the UID, which chance gives.
+	own := func(w Workload) int {
+		return min(0, slices.Index([]string{"", w.Name}, w.TemplateAnnotations[KeyApplication]))
+	}
 	slices.SortStableFunc(workloads, func(a, b Workload) int {
-		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Kind.rank(), b.Kind.rank()),
-			cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.UID, b.UID))
+		return cmp.Or(cmp.Compare(own(b), own(a)), a.Created.Compare(b.Created), cmp.Compare(a.Name, b.Name),
+			cmp.Compare(a.Kind.rank(), b.Kind.rank()), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.UID, b.UID))
 	})
 	return workloads
 }
@@ -373,8 +374,7 @@ func (g *gathering) applicationOf(s Service) *Application {
 // withoutPods reports whether the Service selects nothing and never will.
 func (s Service) withoutPods() bool { return len(s.Selector) == 0 || s.ExternalName != "" }
 
-// index notes which applications have which label, so that ten thousand
-// Services need not look at ten thousand workloads each.
+// index notes which applications have which label: ten thousand Services need not look at ten thousand workloads each.
 func (g *gathering) index() {
 	g.labelled = map[[2]string][]string{}
 	for _, name := range sortedKeys(g.byName) {

@@ -178,6 +178,29 @@ func TestGather(t *testing.T) {
 			},
 			want: []string{"web: Deployment/web Deployment/worker; requires db"},
 		},
+		"SharedLater": {
+			why: "A1: whichever comes first: the one is called so, and the other asks to join it",
+			workloads: []application.Workload{
+				workload(deployment, "worker", 1, named, "web", consumes, "db"),
+				workload(deployment, "web", 2, provides, "http"),
+			},
+			want: []string{"web: Deployment/web Deployment/worker; provides http requires db"},
+		},
+		"SharedAtOnce": {
+			why: "A1: also those that one manifest creates",
+			workloads: []application.Workload{
+				workload(deployment, "api", 1, named, "web", consumes, "db"), workload(deployment, "web", 1, provides, "http"),
+			},
+			want: []string{"web: Deployment/web Deployment/api; provides http requires db"},
+		},
+		"NamedAsItself": {
+			why: "A1: the earlier of two that are called so",
+			workloads: []application.Workload{
+				workload(deployment, "web", 1, named, "web", consumes, "db"), workload(application.CronJob, "web", 2, provides, "http"),
+			},
+			want:    []string{"web: Deployment/web; requires db"},
+			orphans: []string{`NameTaken CronJob/web: CronJob web exists but is ignored: the name web belongs to Deployment web; set tengu.io/application on the pod template of one of them`},
+		},
 		"SharedDisagree": {
 			why: "M5: an endpoint means one thing in an application; the first holds",
 			workloads: []application.Workload{

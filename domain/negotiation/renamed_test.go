@@ -69,13 +69,13 @@ func TestApplicationRenamed(t *testing.T) {
 // (TRUST.md T11).
 func TestUnitsOfAnIgnoredWorkload(t *testing.T) {
 	w := newWorld()
-	w.deployment("helper", nil)
+	w.workload(application.CronJob, "db", map[string]string{application.KeyApplication: "backup"})
 	w.now = w.now.Add(time.Minute)
 	w.deployment("db", map[string]string{application.KeyProvides: "main:pg"})
 	w.handling(application.Deployment, "db", "db-0")
 	w.consumes("web", "store:pg", "db")
 	w.settle(t)
-	w.deployment("helper", map[string]string{application.KeyApplication: "db"})
+	w.workload(application.CronJob, "db", nil)
 	w.settle(t)
 	require.NotContains(t, w.records["db"].State.Sources, "Deployment/db")
 	assert.Empty(t, w.records["db"].State.Units[0].Gone)
