@@ -179,27 +179,26 @@ func (w writer) remember(ctx context.Context, namespace string, d relation.Remem
 	return err
 }
 
-// rollOut starts one rollout of each workload. The same version again changes nothing, so that a crash
-// before the record is written costs no second one.
-func (w writer) rollOut(ctx context.Context, namespace string, r relation.Rollout) error {
+// rollOut starts one rollout of each workload, also if that of another one fails. The same version again changes nothing,
+// so that a crash before the record is written costs no second one.
+func (w writer) rollOut(ctx context.Context, namespace string, r relation.Rollout) (failed error) {
 	for _, workload := range r.Workloads {
 		o := object.Named(objectOf(string(workload.Kind)), namespace, workload.Name)
 		err := w.reader.Get(ctx, client.ObjectKeyFromObject(o), o)
 		if err == nil {
 			err = w.restart(ctx, o, workload.Uncopied, r.Version)
 		}
-		if apierrors.IsNotFound(err) {
-			continue // deleted meanwhile: nothing is left to restart
-		}
 		if apierrors.IsForbidden(err) || apierrors.IsInvalid(err) {
 			w.events.warning(o, event.RestartRefused, refusedRollout(workload, r)+err.Error())
 		}
-		if err != nil {
-			return fmt.Errorf("cannot restart %s %s: %w", workload.Kind, workload.Name, err)
+		switch {
+		case err == nil:
+			w.events.normal(o, event.Restarted, madeRollout(r))
+		case !apierrors.IsNotFound(err): // else it was deleted meanwhile: nothing is left to restart
+			failed = errors.Join(failed, fmt.Errorf("cannot restart %s %s: %w", workload.Kind, workload.Name, err))
 		}
-		w.events.normal(o, event.Restarted, madeRollout(r))
 	}
-	return nil
+	return failed
 }
 
 // refusedRollout returns what a rollout was for that was refused, with the cure.

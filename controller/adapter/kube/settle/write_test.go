@@ -88,6 +88,24 @@ func TestRollOut(t *testing.T) {
 	}
 }
 
+// A workload whose restart is refused keeps no other one of its application from being restarted (SAFETY.md L8).
+func TestRollOutGoesOn(t *testing.T) {
+	refused := apierrors.NewForbidden(appsv1.Resource("deployments"), "db", errors.New("a policy"))
+	server := &patched{Strict: kubetest.Shop(), patches: map[string]string{}, refused: map[string]error{"db": refused}}
+	server.Kept.Put(object.Named(&appsv1.Deployment{}, "shop", "db"), object.Named(&appsv1.StatefulSet{}, "shop", "standby"))
+	s := &Settler{Reader: server, Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: kubetest.Epoch}
+	err := s.Apply(t.Context(), "shop", relation.Remember{
+		Record: relation.Record{Name: "db"},
+		Rollout: &relation.Rollout{Version: "v2", Workloads: []application.Workload{
+			{Object: application.Object{Name: "db"}, Kind: application.Deployment},
+			{Object: application.Object{Name: "standby"}, Kind: application.StatefulSet},
+		}},
+	})
+	require.ErrorIs(t, err, refused)
+	assert.Contains(t, server.patches, "standby")
+	assert.Zero(t, server.Writes, "the state says that all were restarted")
+}
+
 // A workload that is ignored, and each of its pods, has one Event with the reason (SAFETY.md A1).
 func TestIgnoredHasEvents(t *testing.T) {
 	server, recorder := kubetest.Shop(), events.NewFakeRecorder(10)
