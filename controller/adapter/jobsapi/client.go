@@ -108,8 +108,14 @@ func refusal(answer *http.Response) error {
 	if known := meaning(p.Reason); known != nil {
 		return fmt.Errorf("%w: %s", known, message)
 	}
+	if p.Reason == runner.Waits {
+		return waiting{errors.New(message)}
+	}
 	return errors.New(message)
 }
+
+// waiting is an error that lasts until a person has decided: then the same request is accepted.
+type waiting struct{ error }
 
 // meaning returns what a reason means to a keeper; nil for an error that is passing.
 func meaning(reason runner.Reason) error {

@@ -252,7 +252,8 @@ func (s *Spool) deliver(ctx context.Context, path string) error {
 	defer answer.Body.Close() //nolint:errcheck // only its error counts
 	if answer.StatusCode >= http.StatusMultipleChoices {
 		err := refusal(answer)
-		if answer.StatusCode == http.StatusForbidden || answer.StatusCode >= http.StatusInternalServerError {
+		_, waits := errors.AsType[waiting](err)
+		if waits || answer.StatusCode == http.StatusForbidden || answer.StatusCode >= http.StatusInternalServerError {
 			return err
 		}
 		glog.Errorf("the controller refuses what was kept for it as %s: %v", head.Path, err)

@@ -32,8 +32,9 @@ type far struct {
 
 	mutex sync.Mutex
 	away  bool
-	// answer is the status of its answers; 0 for 200.
+	// answer is the status of its answers, and reason their reason; 0 for 200.
 	answer int
+	reason runner.Reason
 	got    []string
 }
 
@@ -55,7 +56,7 @@ func (f *far) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if f.answer != 0 {
 		w.WriteHeader(f.answer)
-		_, _ = io.WriteString(w, `{"error":"no"}`)
+		_, _ = io.WriteString(w, `{"error":"no","reason":"`+string(f.reason)+`"}`)
 		return
 	}
 	var in io.Reader = r.Body
@@ -215,6 +216,24 @@ func TestSpoolRefused(t *testing.T) {
 		assert.Equal(t, kept, a.Ended(), status)
 		end()
 	}
+}
+
+// JOBS.md J4 and J8: an end that waits for a person, as one that finds no room among the orphans, is sent until it is accepted.
+func TestSpoolWaits(t *testing.T) {
+	f, address := newFar(t)
+	a := newAttempt(f, address, filepath.Join(t.TempDir(), "spool"))
+	f.set(true, 0)
+	_, err := a.Renew(t.Context(), held, job.Delay{})
+	require.Error(t, err)
+	a.now += time.Minute
+	require.NoError(t, errors.Join(a.leave(t)...))
+	f.reason = runner.Waits
+	f.set(false, http.StatusConflict)
+	require.NoError(t, a.Deliver(t.Context(), func(_ int, err error) {
+		require.ErrorContains(t, err, "no")
+		f.set(false, 0)
+	}))
+	assert.Len(t, f.got, 3)
 }
 
 // JOBS-DESIGN.md 16: when the program has ended, what cannot be sent is kept within seconds. A controller that answers, and
