@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/minio/minio-go/v7"
@@ -37,8 +36,7 @@ type Settings struct {
 type Store struct {
 	client         *minio.Client
 	bucket, prefix string
-	// writing is held by each write, so that two of one key do not overtake each other.
-	writing sync.Mutex
+	writing        writes
 }
 
 // Open returns the store of a bucket, which must be there.
@@ -73,8 +71,7 @@ func (s *Store) Put(ctx context.Context, key blob.Key, content io.ReadSeeker) er
 	if err := errors.Join(key.Check(), ctx.Err()); err != nil {
 		return err
 	}
-	s.writing.Lock()
-	defer s.writing.Unlock()
+	defer s.writing.begin(key)()
 	stored, err := s.Get(ctx, key)
 	if errors.Is(err, blob.ErrNotFound) {
 		return s.put(ctx, key, content)
@@ -175,8 +172,7 @@ func (s *Store) Refresh(ctx context.Context, key blob.Key) error {
 	if err := errors.Join(key.Check(), ctx.Err()); err != nil {
 		return err
 	}
-	s.writing.Lock()
-	defer s.writing.Unlock()
+	defer s.writing.begin(key)()
 	name := s.prefix + key.String()
 	_, err := s.client.CopyObject(ctx, minio.CopyDestOptions{
 		Bucket: s.bucket, Object: name, ReplaceMetadata: true,

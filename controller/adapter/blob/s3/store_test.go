@@ -4,7 +4,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
@@ -37,6 +39,43 @@ func open(t *testing.T, s s3.Settings) *s3.Store {
 // JOBS.md J12: a bucket is a store like any other.
 func TestConformance(t *testing.T) {
 	blobtest.Conformance(t, func(t *testing.T) blob.Store { return open(t, serve(t)) })
+}
+
+// JOBS-DESIGN.md 8: an upload that the server takes slowly holds up no other one.
+func TestSlowUpload(t *testing.T) {
+	backend := s3mem.New()
+	require.NoError(t, backend.CreateBucket("blobs"))
+	fast, begun, held := gofakes3.New(backend).Server(), make(chan struct{}), make(chan struct{})
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPut && strings.HasSuffix(r.URL.Path, "/slow") {
+			close(begun)
+			<-held
+		}
+		fast.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	release := sync.OnceFunc(func() { close(held) })
+	defer release()
+	store := open(t, s3.Settings{
+		Endpoint: server.URL, Bucket: "blobs", Region: "us-east-1", AccessKey: "key", SecretKey: "secret", Transport: server.Client().Transport,
+	})
+	put := func(name string) <-chan error {
+		done := make(chan error, 1)
+		go func() {
+			done <- store.Put(t.Context(), blob.Key{Workspace: "w", Fence: 1, Name: name}, strings.NewReader("x"))
+		}()
+		return done
+	}
+	slow := put("slow")
+	<-begun
+	select {
+	case err := <-put("other"):
+		require.NoError(t, err)
+	case <-time.After(20 * time.Second):
+		assert.Fail(t, "it waits for the slow one")
+	}
+	release()
+	require.NoError(t, <-slow)
 }
 
 // What others store in the bucket is left alone.
