@@ -13,6 +13,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/logs"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/log"
 )
 
 // logFiles are the log files of an earlier run, as far as they are stored.
@@ -24,19 +25,24 @@ type logFiles struct {
 	folder string
 }
 
-// restore writes all files (JOBS-DESIGN.md 14). An earlier try may have been cut off.
+// restore writes all files (JOBS-DESIGN.md 14). An earlier try may have been cut off. What was damaged where it is stored is
+// left out: no further try could read it.
 func (f logFiles) restore(ctx context.Context) error {
 	if f.from.Fence == 0 {
 		return nil
 	}
 	names, err := logs.List(ctx, f, f.from)
+	if errors.Is(err, log.ErrDamaged) {
+		glog.Warningf("some log files may not be restored: %v", err)
+		err = nil
+	}
 	for _, name := range names {
 		file, is := strings.CutPrefix(name, contract.Logs+"/")
 		if !is || err != nil {
 			continue
 		}
 		err = f.write(ctx, name, file)
-		if taken(err) {
+		if taken(err) || errors.Is(err, log.ErrDamaged) {
 			glog.Warningf("log file %q is not restored: %v", file, err)
 			err = nil
 		}

@@ -65,6 +65,27 @@ func TestRestoreLogs(t *testing.T) {
 	}
 }
 
+// JOBS-DESIGN.md 14: a chunk that was damaged where it is stored keeps no run from its start, and costs no other file.
+func TestRestoreDamagedLogs(t *testing.T) {
+	for number, seen := range map[int64]string{1: "two", 2: "onetwo"} {
+		b := newBench(t, `cat $BASE/logs/a $BASE/logs/b >$STATE/seen; true`)
+		store := b.store(t)
+		if number > 1 {
+			logFile(t, store, "a", "one")
+		}
+		logFile(t, store, "b", "two")
+		key, err := log.Key(log.StreamOf("a"), number)
+		require.NoError(t, err)
+		require.NoError(t, store.Put(t.Context(), blob.Key{Workspace: "w", Fence: 1, Name: key}, bytes.NewReader([]byte("damaged"))))
+		m := &model{next: hold(), fence: 1}
+		m.next.Workspace, m.next.LogsFence = "w", 1
+		code, err := b.run(t, m, store, nil)
+		require.NoError(t, err)
+		assert.Zero(t, code)
+		assert.Equal(t, seen, b.read(t, "state/seen"))
+	}
+}
+
 // JOBS-DESIGN.md 14: a template may have replaced a log file by a folder: one of both is restored, and the run starts.
 func TestRestoreReplacedLogs(t *testing.T) {
 	b := newBench(t, `cat $BASE/logs/a >$STATE/seen`)

@@ -27,24 +27,29 @@ type Attempt struct {
 }
 
 // List returns the names of the streams that are stored, as Read takes them, sorted: stdout, stderr and files as
-// /logs/PATH. A path may have any bytes but zero: print it with %q.
+// /logs/PATH. A path may have any bytes but zero: print it with %q. Beside log.ErrDamaged it has the names that could be read.
 func List(ctx context.Context, s Store, a Attempt) ([]string, error) {
 	chunks, err := s.Below(ctx, a.Workspace, a.Fence, log.Prefix)
 	if err != nil {
 		return nil, fmt.Errorf("cannot list the logs: %w", err)
 	}
 	var names []string
+	var damaged error
 	last := ""
 	for _, one := range chunks {
 		stream, _, err := log.ParseKey(one.Key.Name)
 		if err != nil || stream == last {
 			continue
 		}
-		last = stream
 		head, _, err := fetch(ctx, s, one.Key)
+		if errors.Is(err, log.ErrDamaged) {
+			damaged = errors.Join(damaged, fmt.Errorf("cannot list the logs: %w", err))
+			continue // the next chunk has the name too
+		}
 		if err != nil {
 			return nil, fmt.Errorf("cannot list the logs: %w", err)
 		}
+		last = stream
 		name, err := nameOf(stream, head)
 		if err != nil {
 			return nil, fmt.Errorf("cannot list the logs: chunk %s: %w", one.Key, err)
@@ -52,7 +57,7 @@ func List(ctx context.Context, s Store, a Attempt) ([]string, error) {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	return names, nil
+	return names, damaged
 }
 
 // nameOf returns the name by which people know a stream.

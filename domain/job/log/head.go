@@ -53,21 +53,21 @@ func (h Head) Encode(content []byte) ([]byte, error) {
 	return append(append(text, '\n'), content...), nil
 }
 
-// errHead is for a chunk without a head.
-var errHead = errors.New("cannot read a stored chunk: its first line is not the head of a chunk: it was damaged where it is stored")
+// ErrDamaged is the error of a stored chunk that cannot be read, and never can.
+var ErrDamaged = errors.New("cannot read a stored chunk: its first line is not the head of a chunk: it was damaged where it is stored")
 
 // Decode reads a chunk as it is stored.
 func Decode(stored []byte) (Head, []byte, error) {
 	text, content, found := bytes.Cut(stored, []byte("\n"))
 	var h Head
 	if !found || len(text) > maxHead || json.Unmarshal(text, &h) != nil {
-		return Head{}, nil, errHead
+		return Head{}, nil, ErrDamaged
 	}
 	if h.Position < 0 || h.Missing < 0 || h.Dropped < 0 {
-		return Head{}, nil, errHead
+		return Head{}, nil, ErrDamaged
 	}
 	if _, err := UnescapeName(h.File); h.File != "" && err != nil {
-		return Head{}, nil, errHead
+		return Head{}, nil, ErrDamaged
 	}
 	return h, content, nil
 }
