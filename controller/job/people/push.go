@@ -111,11 +111,13 @@ func (a *API) pushed(ctx context.Context, uid string, p pushing) error {
 	return a.end(ctx, uid, end, failed)
 }
 
-// holdTime is how long a push may hold the lock.
+// holdTime is how long a push may hold the lock, and its end may take beside that.
 const holdTime = 30 * time.Second
 
-// end ends the hold of a push, which may have failed before.
+// end ends the hold of a push, which may have failed before, as its time had passed.
 func (a *API) end(ctx context.Context, uid string, end workspace.Capture, failed error) error {
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), holdTime)
+	defer stop()
 	records := serve.Records{Store: a.Store}
 	var outcome job.Outcome
 	w, err := serve.Change(ctx, a.Workspaces, uid, func(w workspace.Workspace) (next workspace.Workspace, err error) {
