@@ -12,6 +12,7 @@ import (
 	"github.com/moby/moby/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/executor"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/exchange"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
 )
 
@@ -133,13 +134,13 @@ func (e *Engine) Look(_ context.Context, n executor.Name) (executor.Sight, error
 	if t == nil {
 		return executor.Sight{}, nil
 	}
-	ended, err := t.folder.Exchange().ReadEnded()
+	ended, err := exchange.Reported(t.folder.Exchange())
 	if err != nil {
 		return executor.Sight{}, cannot("look at", n, err)
 	}
 	over := t.folder.there(overName)
 	return executor.Sight{
-		Pod:      run.Pod{Made: true, Obstacle: t.obstacle(), Stopped: ended != nil && !over, Where: e.Node},
+		Pod:      run.Pod{Made: true, Obstacle: t.obstacle(), Stopped: ended && !over, Where: e.Node},
 		Claimant: e.Node, Over: over,
 	}, nil
 }

@@ -25,3 +25,16 @@ func TestSpoiltOutcome(t *testing.T) {
 	require.NoError(t, e.Start(t.Context(), attempt()))
 	sees(t, e, func(s executor.Sight) bool { return s.Over })
 }
+
+// JOBS.md J4: an attempt whose program has spoilt the report of its end is seen, as any other.
+func TestSpoiltEnd(t *testing.T) {
+	fake, c := newFake(t, "example.org/a:1")
+	e := open(t, c, folder(t), func(_ context.Context, _ executor.Attempt, f Mounts, _ <-chan struct{}) error {
+		err := os.WriteFile(filepath.Join(string(f.Exchange()), "ended"), nil, 0o600)
+		require.NoError(t, err)
+		fake.end()
+		return f.Exchange().WriteOutcome(exchange.Outcome{Code: contract.Success})
+	})
+	require.NoError(t, e.Start(t.Context(), attempt()))
+	sees(t, e, func(s executor.Sight) bool { return s.Over })
+}
