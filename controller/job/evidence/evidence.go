@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,7 +55,9 @@ func Uploaded(ctx context.Context, store blob.Store, uid string, w workspace.Wor
 	if err != nil || len(all) == 0 {
 		return workspace.Blob{}, err
 	}
-	key := slices.MaxFunc(all, func(a, b blob.Info) int { return a.Stored.Compare(b.Stored) }).Key
+	key := slices.MaxFunc(all, func(a, b blob.Info) int {
+		return cmp.Or(a.Stored.Compare(b.Stored), cmp.Compare(unnamed(w, a), unnamed(w, b)))
+	}).Key
 	if w.Names(key.String()) {
 		return workspace.Blob{}, nil
 	}
@@ -73,6 +76,15 @@ func Uploaded(ctx context.Context, store blob.Store, uid string, w workspace.Wor
 		return workspace.Blob{}, nil
 	}
 	return workspace.Blob{Digest: summary.Digest, Key: key.String(), Fence: key.Fence}, nil
+}
+
+// unnamed returns 1 for an archive that a Workspace does not name, and 0 for another one. Servers with the S3 API count times
+// in seconds: of archives of one second that which no end has named came last.
+func unnamed(w workspace.Workspace, archive blob.Info) int {
+	if w.Names(archive.Key.String()) {
+		return 0
+	}
+	return 1
 }
 
 // download remembers an error of its store, which the content has not caused.

@@ -1,15 +1,20 @@
 package evidence_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/archive/state"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob/directory"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/job/evidence"
@@ -74,4 +79,42 @@ func TestAway(t *testing.T) {
 	require.ErrorIs(t, err, errAway)
 	_, err = evidence.Claimant(t.Context(), away{}, "w", 1)
 	require.ErrorIs(t, err, errAway)
+}
+
+// inSeconds is a store whose blobs are all of one second.
+type inSeconds struct{ blob.Store }
+
+// Below implements blob.Store.
+func (s inSeconds) Below(ctx context.Context, workspace string, fence int64, prefix string) ([]blob.Info, error) {
+	all, err := s.Store.Below(ctx, workspace, fence, prefix)
+	for i := range all {
+		all[i].Stored = time.Unix(1, 0)
+	}
+	return all, err
+}
+
+// JOBS.md J9: an archive whose end was lost is found, also where the last checkpoint was stored in the same second.
+func TestUploadedWithinASecond(t *testing.T) {
+	store, err := directory.Open(t.TempDir())
+	require.NoError(t, err)
+	defer store.Close()
+	var keys []string
+	for _, name := range []string{"state-a", "state-b"} {
+		folder := t.TempDir()
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name), nil, 0o600))
+		var packed bytes.Buffer
+		_, err := state.Capture(&packed, folder, state.Options{Limit: 1 << 20})
+		require.NoError(t, err)
+		key := blob.Key{Workspace: "w", Fence: 1, Name: name}
+		require.NoError(t, store.Put(t.Context(), key, bytes.NewReader(packed.Bytes())))
+		keys = append(keys, key.String())
+	}
+	for at, checkpoint := range keys {
+		w := workspace.Workspace{
+			Lock: workspace.Lock{Fence: 1}, Checkpoint: workspace.Checkpoint{Sequence: 1, Blob: workspace.Blob{Key: checkpoint, Fence: 1}},
+		}
+		found, err := evidence.Uploaded(t.Context(), inSeconds{store}, "w", w, 1<<20)
+		require.NoError(t, err)
+		assert.Equal(t, keys[1-at], found.Key)
+	}
 }
