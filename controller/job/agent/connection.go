@@ -23,10 +23,14 @@ type Connection struct {
 	// Proxy returns the proxy of a request; nil for none.
 	Proxy func(*http.Request) (*url.URL, error)
 
-	mutex     sync.Mutex
-	identity  *Identity
-	transport *http.Transport
+	mutex    sync.Mutex
+	identity *Identity
+	// transport carries requests, uploads those with a content that is stored before their answer.
+	transport, uploads *http.Transport
 }
+
+// stored is how long the store may take for an upload that was received: as long as for that of a pod.
+const stored = 5 * time.Minute
 
 var _ http.RoundTripper = (*Connection)(nil)
 
@@ -43,12 +47,15 @@ func (c *Connection) Use(i *Identity, authorities ...string) error {
 		DialContext: (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
 		HTTP2:       &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second},
 	}
+	uploads := next.Clone()
+	uploads.ResponseHeaderTimeout = stored
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	if c.transport != nil {
 		c.transport.CloseIdleConnections()
+		c.uploads.CloseIdleConnections()
 	}
-	c.identity, c.transport = i, next
+	c.identity, c.transport, c.uploads = i, next, uploads
 	return nil
 }
 
@@ -63,6 +70,9 @@ func (c *Connection) Identity() *Identity {
 func (c *Connection) RoundTrip(r *http.Request) (*http.Response, error) {
 	c.mutex.Lock()
 	t := c.transport
+	if r.Method == http.MethodPut {
+		t = c.uploads
+	}
 	c.mutex.Unlock()
 	return t.RoundTrip(r)
 }
