@@ -71,7 +71,7 @@ func (l admission) acquire(ctx context.Context, e *execution) error {
 		l.memories.admitting.Lock()
 		defer l.memories.admitting.Unlock()
 	}
-	if err := l.room(ctx); err != nil {
+	if err := l.room(ctx, extent); err != nil {
 		l.obstacle = err.Error()
 		l.within(poll)
 		return nil

@@ -20,6 +20,8 @@ type memories struct {
 	// of Runs that were admitted, until the cache shows them.
 	admitting sync.Mutex
 	admitted  map[types.NamespacedName]int64
+	// turns are those of Workspaces that wait for room; admitting guards them.
+	turns map[types.NamespacedName]turn
 }
 
 // of returns the memory of a Workspace, which is a new one for a Workspace that was made anew.

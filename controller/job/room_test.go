@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -70,4 +71,51 @@ func TestMostRuns(t *testing.T) {
 			assert.Contains(t, w.of("run-c"), "Reconciling Admitted")
 		})
 	}
+}
+
+// JOBS-DESIGN.md 17: a Workspace with a queue that never ends keeps no other one waiting for ever.
+func TestRoomInTurn(t *testing.T) {
+	w := newWorld(t)
+	r := w.process()
+	r.Most = run.Most{Installation: 1}
+	for _, name := range []string{"one", "two", "three"} {
+		w.run(name)
+	}
+	w.pass(r, 0)
+	w.claim()
+	w.beside(r, "b")
+	assert.Contains(t, w.of("run-b"), "under way, as many as -maxRuns")
+	w.clock += 2 * poll
+	w.look(r, "b")
+	w.finish(0, "")
+	w.pass(r, time.Second)
+	assert.Contains(t, w.of("two"), "other runs have waited longer")
+	w.look(r, "b")
+	assert.Contains(t, w.of("run-b"), "Reconciling Admitted")
+	w.pass(r, poll)
+	assert.Contains(t, w.of("two"), "under way, as many as -maxRuns")
+
+	o := &v1alpha1.JobWorkspace{}
+	require.NoError(t, w.client.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "b"}, o))
+	o.State.Lock.Recovery = &v1alpha1.JobRecovery{Reason: "Silent"}
+	require.NoError(t, w.client.Update(t.Context(), o))
+	w.pass(r, poll)
+	assert.Equal(t, "two", w.workspace().State.Lock.Run.Name)
+}
+
+// One that waits no longer, since its Run was cancelled, keeps none waiting.
+func TestRoomOfOneThatIsGone(t *testing.T) {
+	w := newWorld(t)
+	r := w.process()
+	r.Most = run.Most{Installation: 1}
+	w.run("one")
+	w.run("two")
+	w.pass(r, 0)
+	w.claim()
+	w.beside(r, "b")
+	w.cancel("run-b")
+	w.clock += lapse + time.Second
+	w.finish(0, "")
+	w.pass(r, time.Second)
+	assert.Equal(t, "two", w.workspace().State.Lock.Run.Name)
 }

@@ -28,3 +28,28 @@ func TestRoom(t *testing.T) {
 	assert.ErrorContains(t, run.Most{Installation: 2}.Room(2, 0), "2 runs are under way, as many as -maxRuns")
 	assert.ErrorContains(t, run.Most{Installation: 9, Namespace: 1}.Room(3, 1), "1 run of the namespace is under way, as many as -maxRunsPerNamespace")
 }
+
+// A Run goes first only where that keeps none waiting that has waited longer; one that has no room itself keeps none waiting.
+func TestTurn(t *testing.T) {
+	for label, tc := range map[string]struct {
+		why    string
+		most   run.Most
+		longer []string
+		all    int
+		by     map[string]int
+		waits  bool
+	}{
+		"First":     {why: "none waits", most: run.Most{Installation: 1}},
+		"Second":    {why: "the place is another's", most: run.Most{Installation: 1}, longer: []string{"b"}, waits: true},
+		"Both":      {why: "there is room for two", most: run.Most{Installation: 3}, longer: []string{"b"}, all: 1},
+		"Full":      {why: "the other one's namespace has no room", most: run.Most{Installation: 2, Namespace: 1}, longer: []string{"b", "b"}, all: 1, by: map[string]int{"b": 1}},
+		"Namespace": {why: "of the same namespace", most: run.Most{Namespace: 2}, longer: []string{"a"}, all: 1, by: map[string]int{"a": 1}, waits: true},
+		"Other":     {why: "of another one", most: run.Most{Namespace: 1}, longer: []string{"b"}},
+	} {
+		t.Run(label, func(t *testing.T) {
+			err := tc.most.Turn("a", tc.longer, tc.all, tc.by)
+			assert.Equal(t, tc.waits, err != nil, tc.why)
+		})
+	}
+	assert.ErrorContains(t, run.Most{Installation: 1}.Turn("a", []string{"b"}, 0, nil), "it waits for its turn")
+}
