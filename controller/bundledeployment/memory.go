@@ -32,6 +32,8 @@ type memory struct {
 	// stop was published last, for this generation; 0 if nothing was.
 	stop       *domain.Stop
 	generation int64
+	// failing is since when reconciles end with an error; zero if the last one did not.
+	failing time.Time
 	// run caches the revision under way.
 	run bundle.Cache
 	// revisions are those that are published; nil if they were not read.

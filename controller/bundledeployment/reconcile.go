@@ -11,6 +11,7 @@ package bundledeployment
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -22,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/cluster"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/content"
@@ -141,8 +143,9 @@ func (j *job) keep(ctx context.Context) (reconcile.Result, error) {
 	drifted := len(j.said.Status.Drift) > 0
 	kept, err := j.correct(ctx, stop)
 	if err != nil {
-		return reconcile.Result{}, err
+		return failing{j}.lasting(ctx, "ReadFailed", err)
 	}
+	j.memory.failing = time.Time{}
 	result := j.again(stop, kept)
 	// What was drifted for the first time is corrected by now: only a fight goes on.
 	if kept != nil && len(kept.Drift) > 0 && !drifted && !j.standing.Reported {
@@ -181,6 +184,21 @@ func (j *job) correct(ctx context.Context, stop *domain.Stop) (*bundle.Kept, err
 	err = kept.Settle(ctx)
 	j.standing.Next = kept.Next
 	return kept, err
+}
+
+// failing is a job that an error has ended.
+type failing struct{ *job }
+
+// lasting returns an error, so that what it has ended is tried again soon. Once errors last, the last one is published:
+// what was published before is no longer known to be true.
+func (f failing) lasting(ctx context.Context, reason string, err error) (reconcile.Result, error) {
+	if f.memory.failing.IsZero() {
+		f.memory.failing = f.Now()
+	}
+	if ctx.Err() != nil || errors.Is(err, cluster.ErrMoved) || f.Now().Sub(f.memory.failing) < f.Resync {
+		return reconcile.Result{}, err
+	}
+	return f.stopped(ctx, &domain.Stop{Reason: reason, Message: err.Error()})
 }
 
 // stopped publishes why nothing is done.

@@ -268,6 +268,40 @@ func TestUnreadableCluster(t *testing.T) {
 	w.run(r, "Healthy")
 }
 
+// A healthy revision that cannot be looked at any more is not called healthy once that lasts, since nothing corrects it
+// (SAFETY.md C1). What left the bundle and cannot be looked at is named too.
+func TestUnreadableHealthyCluster(t *testing.T) {
+	unreadable := errors.New("cannot read ConfigMap shop/b: the account may not")
+	for name, set := range map[string]func(*world, error){
+		"All":  func(w *world, err error) { w.unreadable = err },
+		"Left": func(w *world, err error) { w.unpruned = err },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, configMaps("a", "b"))
+			r := w.leader()
+			w.run(r, "Healthy")
+			w.held, w.source["all.yaml"] = "ConfigMap", configMaps("a")
+			w.pass(r.Resync)
+			w.reconcile(r)
+			w.run(r, "Healthy")
+			require.Equal(t, 2, w.record.Last().Number)
+
+			set(w, unreadable)
+			_, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: shop})
+			require.ErrorIs(t, err, unreadable)
+			assert.Equal(t, "Healthy", w.ready().Reason, "it may pass")
+			w.pass(r.Resync)
+			_, err = r.Reconcile(t.Context(), reconcile.Request{NamespacedName: shop})
+			require.NoError(t, err)
+			assert.Equal(t, "ReadFailed", w.ready().Reason)
+			assert.Equal(t, metav1.ConditionFalse, w.ready().Status)
+			assert.Contains(t, w.ready().Message, unreadable.Error()+"; revision 2 is kept")
+			set(w, nil)
+			w.run(r, "Healthy")
+		})
+	}
+}
+
 // An approval to delete everything holds until the end, although it expires and although the plan
 // grows shorter meanwhile.
 func TestRemovalOutlivesItsApproval(t *testing.T) {

@@ -64,8 +64,8 @@ type world struct {
 	// slow is how long a write takes, and look a look.
 	slow, look time.Duration
 	writes     int
-	// unreadable is why the cluster cannot be looked at; nil if it can.
-	unreadable error
+	// unreadable is why the cluster cannot be looked at, and unpruned why what left the bundle cannot; nil if it can.
+	unreadable, unpruned error
 	// source is the content of ConfigMap content; fetch waits for fetches, if it is not nil.
 	source  map[string]string
 	fetches int
@@ -224,6 +224,9 @@ func (w *world) Observe(_ context.Context, look domain.Look) (domain.Seen, error
 	}
 	if w.unreadable != nil {
 		return seen, w.unreadable
+	}
+	if look.Uses && w.unpruned != nil {
+		return seen, w.unpruned
 	}
 	ids := slices.Clone(look.Read)
 	for _, o := range look.Compare {
