@@ -172,6 +172,15 @@ func TestNoWayBack(t *testing.T) {
 	assert.Equal(t, "ConfigMap/a", s.names())
 }
 
+// A revision that fails goes back however many objects it has brought (BUNDLES.md 6).
+func TestWayBackOfMany(t *testing.T) {
+	s := newScene(t)
+	require.NoError(t, s.install(t.Context(), "ConfigMap/a"))
+	err := s.install(t.Context(), append(many(20), "ConfigMap/a", "Job/m")...)
+	require.ErrorContains(t, err, "the last healthy content is back as revision 3")
+	assert.Equal(t, "ConfigMap/a", s.names())
+}
+
 // Corrections that the cluster refuses are named, in the order of the objects.
 func TestRefusedCorrection(t *testing.T) {
 	s := newScene(t)

@@ -129,10 +129,10 @@ func (d *drafting) remove() {
 	}
 }
 
-// hold says what of the plan waits for a person.
+// hold says what of the plan waits for a person. However much a failed revision has made, it goes on the way back.
 func (d *drafting) hold() {
 	deleted := d.done(Delete)
-	if d.Uninstall {
+	if d.Uninstall || d.Back > 0 {
 		deleted = nil
 	}
 	if len(d.Sequence) == 0 && len(deleted) > 0 {

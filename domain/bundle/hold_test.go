@@ -70,6 +70,14 @@ func TestNewPlanHolds(t *testing.T) {
 			change: func(in *bundle.Intent) { in.Live[stateful.ID()], in.Back = immutable(in.Live[stateful.ID()]), 1 },
 			said:   []string{"recreate StatefulSet cache"},
 		},
+		"ManyBack": {
+			why: "what failed has made it", before: []bundle.Object{web, db}, after: []bundle.Object{web},
+			change: func(in *bundle.Intent) { in.MaxDeletions, in.Back = -1, 1 }, said: []string{"update Deployment web", "delete Service db"},
+		},
+		"EmptyBack": {
+			why: "nothing was healthy too", before: []bundle.Object{web}, change: func(in *bundle.Intent) { in.Back = 1 },
+			said: []string{"delete Deployment web"},
+		},
 		"NoClaims": {
 			why: "nothing is kept", before: []bundle.Object{object("StatefulSet cache")}, after: []bundle.Object{object("StatefulSet cache")},
 			change: func(in *bundle.Intent) { in.Live[stateful.ID()] = immutable(in.Live[stateful.ID()]) },
