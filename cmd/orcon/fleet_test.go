@@ -35,6 +35,8 @@ func TestFleetCommands(t *testing.T) {
 	broken := changed(t, "integrations/report.yml", "cron", "crn")
 	sharded := changed(t, "integrations/dns-zones.yml", "strategy: static", "strategy: per-aws-account", "    shards: 2\n", "")
 	idle := changed(t, "integrations/dns-zones.yml", "strategy: static", "strategy: per-aws-account", "    shards: 2\n", "")
+	unwritable := changed(t, "integrations/github-repos.yml", "extraArgs: --write", `extraArgs: "\n  --write\n"`)
+	require.NoError(t, os.Remove(filepath.Join(unwritable, "integrations/dns-zones.yml")))
 	account := "$schema: /aws/account-1.yml\nname: main\n"
 	require.NoError(t, os.WriteFile(filepath.Join(sharded, "account.yml"), []byte(account), 0o600))
 	followed := changed(t, "integrations/github-repos.yml", "managed:", "upstream: https://h/up\nmanaged:")
@@ -105,6 +107,11 @@ func TestFleetCommands(t *testing.T) {
 		"Schema":             {"one", []string{"schema", "cluster-1"}, 0, []string{`"const": "/openshift/cluster-1.yml"`, "not managed"}, nil},
 		"NoSchema":           {"one that is misspelt", []string{"schema", "integration1"}, 2, nil, []string{`no kind of data file is called "integration1": did you mean "integration-1"?`}},
 		"Error":              {"what is not known is no change", []string{"plan", chart, "--data", broken, "--base", data}, 2, []string{"not report"}, []string{"the data have errors"}},
+		"Unwritable": {
+			"an entry that the chart cannot get concerns its own member alone (FLEET.md D1)", []string{"plan", chart, "--data", unwritable, "--base", data}, 2,
+			[]string{"Deployment dns-zones-1 was removed", "not github-repos"},
+			[]string{"the data have errors", "cannot render github-repos in namespace tools-production", "/integrations/github-repos.yml:11"},
+		},
 	}
 	for label, tc := range tests {
 		t.Run(label, func(t *testing.T) {

@@ -57,22 +57,35 @@ func (o *fleetOptions) version(chart *render.Prepared, source string, files bund
 	for _, p := range selected.Problems(v.data) {
 		v.faults = append(v.faults, p.String())
 	}
+	if err := o.set.check(); err != nil {
+		return v, err
+	}
 	v.notes = fleet.Findings(selected.Members)
 	for _, m := range selected.Members {
 		v.notes = append(v.notes, m.Warnings...)
-		if err := o.add(&v, m, schema); err != nil {
-			return v, err
-		}
+		o.add(&v, m, schema)
 	}
 	return v, nil
 }
 
-// add adds a member, or what its values have that the schema of the chart refuses.
-func (o *fleetOptions) add(v *fleetVersion, m fleet.Member, schema fleet.Schema) error {
+// check returns an error if the values of the set cannot be passed on to the chart.
+func (o *setOptions) check() error {
+	values, err := (fleet.Member{}).Values(o.globals)
+	if err == nil {
+		_, err = values.YAML()
+	}
+	if err != nil {
+		return fmt.Errorf("cannot use the values of the set: %w", err)
+	}
+	return nil
+}
+
+// add adds a member, or what keeps it from being passed on to the chart as a fault.
+func (o *fleetOptions) add(v *fleetVersion, m fleet.Member, schema fleet.Schema) {
 	one := fleetMember{Member: m}
 	if m.Idle() || m.Integration == "" && o.set.globals[fleet.ExcludeService] == true {
 		v.idle = append(v.idle, keyOf(m))
-		return nil
+		return
 	}
 	given := fleet.Parameters{Set: o.set.parameters, Flags: o.Parameters}
 	ref, wrong := m.ImageRef(o.set.images, given)
@@ -80,15 +93,15 @@ func (o *fleetOptions) add(v *fleetVersion, m fleet.Member, schema fleet.Schema)
 		for _, p := range wrong {
 			v.faults = append(v.faults, p.String())
 		}
-		return nil
+		return
 	}
 	var err error
 	given.Tag = o.tag(ref)
 	if one.options, err = o.options(m, given); err != nil {
-		return fmt.Errorf("cannot render %s: %w", one, err)
+		v.failed(fmt.Errorf("cannot render %s: %w", one, err))
+		return
 	}
 	v.members = append(v.members, one)
-	return nil
 }
 
 // tag returns the tag of an image by the commit that the set has found for its ref. No other commit is looked up.
