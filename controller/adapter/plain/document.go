@@ -53,14 +53,19 @@ func split(file string, text []byte) ([]document, error) {
 	}
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
 	all := []document{{file: file, number: 1, line: 1}}
-	line := 0
+	line, ended := 0, false
 	for part := range bytes.Lines(text) {
 		line++
-		if after, ok := bytes.CutPrefix(part, []byte("---")); ok && (len(after) == 0 || bytes.ContainsAny(after[:1], " \t\r\n")) {
+		after, begins := marked(part, "---")
+		_, ends := marked(part, "...")
+		if begins || ended && !ends && written(part) {
 			all = append(all, document{file: file, number: len(all) + 1, line: line})
-			// What follows on the same line belongs to the new document.
+			ended = false
+		}
+		if begins { // What follows on the same line belongs to the new document.
 			part = append([]byte("   "), after...)
 		}
+		ended = ended || ends
 		last := &all[len(all)-1]
 		last.text = append(last.text, part...)
 	}
@@ -72,6 +77,18 @@ func split(file string, text []byte) ([]document, error) {
 		}
 	}
 	return all, nil
+}
+
+// marked returns what follows a mark at the beginning of a line, and whether the mark stands there as a word of its own.
+func marked(line []byte, mark string) (after []byte, is bool) {
+	after, is = bytes.CutPrefix(line, []byte(mark))
+	return after, is && (len(after) == 0 || bytes.ContainsAny(after[:1], " \t\r\n"))
+}
+
+// written reports whether a line behind the end of a document is of another one, and no comment or directive.
+func written(line []byte) bool {
+	text := bytes.TrimSpace(line)
+	return len(text) > 0 && text[0] != '#' && text[0] != '%'
 }
 
 // splitJSON returns values that follow each other.

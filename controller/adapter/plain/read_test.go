@@ -42,6 +42,8 @@ func TestRead(t *testing.T) {
 		"NoList":     {why: "an object whose kind sounds like one, as its name shows", files: map[string]string{"a.yaml": "apiVersion: example.org/v1\nkind: AllowList\nmetadata: {name: a}\nitems: [10.0.0.1]\n"}, want: "AllowList.example.org a"},
 		"Others":     {why: "no manifests", files: map[string]string{"README.md": "---", ".github/ci.yaml": "x: [", "a.yaml": configMap}, want: "ConfigMap a"},
 		"Separators": {why: "those in a text are none", files: map[string]string{"a.yaml": configMap + "data:\n  x: |\n    ---\n    a\n  y: ---x\n"}, want: "ConfigMap a"},
+		"Ends":       {why: "what follows the end of a document is one too, unlike kubectl, which drops it", files: map[string]string{"a.yaml": configMap + "...\n# next\n...\n" + service + "... # end\n---\n" + strings.Replace(configMap, "a}", "b}", 1) + "...\n%YAML 1.2\n"}, want: "ConfigMap a, Service shop/a, ConfigMap b"},
+		"Texts":      {why: "ends in a text are none", files: map[string]string{"a.yaml": configMap + "data:\n  x: |\n    ...\n    a\n  y: ...x\n"}, want: "ConfigMap a"},
 		"Windows":    {why: "a mark at the beginning, and other line ends", files: map[string]string{"a.yaml": "\xef\xbb\xbf" + strings.ReplaceAll(configMap+"---\n"+service, "\n", "\r\n")}, want: "ConfigMap a, Service shop/a"},
 		"Namespaces": {why: "two objects", files: map[string]string{"a.yaml": service + "---\n" + strings.Replace(service, "shop", "office", 1)}, want: "Service shop/a, Service office/a"},
 		"Nothing":    {why: "whether that is wrong, another decides", files: map[string]string{"a.yaml": "# nothing\n"}},
@@ -76,6 +78,7 @@ func TestReadRefuses(t *testing.T) {
 		want      []string
 	}{
 		"Syntax":       {why: "the line is the file's", text: configMap + "---\n" + service + "  bad: [\n", want: []string{"a.yaml, document 2 (line 4)", "line 1", "write a Kubernetes object"}},
+		"Ended":        {why: "documents are counted as they are written", text: configMap + "...\n---\n" + service + "...\n\nhello\n", want: []string{"a.yaml, document 3 (line 14)"}},
 		"Key":          {why: "which of the two counts?", text: configMap + "kind: Secret\n", want: []string{`"kind" already set`}},
 		"Scalar":       {why: "no object", text: "hello\n", want: []string{"it is not a Kubernetes object"}},
 		"NoVersion":    {why: "no manifest", text: "kind: Secret\n", want: []string{"apiVersion is missing"}},
