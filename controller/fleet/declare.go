@@ -40,14 +40,12 @@ func (l *look) declared(ctx context.Context) (declared, *integrationset.Stop) {
 	d := declared{
 		presence: read.data.Presence, held: selected.Holds,
 		idle: map[integrationset.Key]bool{}, faulty: map[integrationset.Key]bool{},
+		waits: map[integrationset.Key]string{},
 	}
 	problems := selected.Problems(read.data)
 	images := l.lookups()
 	for _, m := range selected.Members {
-		tag, wrong, stop := images.of(ctx, m)
-		if stop != nil {
-			return declared{}, stop
-		}
+		tag, wrong, waits := images.of(ctx, m)
 		one, err := l.newMember(l.set, globals, m, tag)
 		if invalidErr, set := errors.AsType[*fieldError](err); set {
 			return declared{}, invalid(invalidErr)
@@ -59,7 +57,7 @@ func (l *look) declared(ctx context.Context) (declared, *integrationset.Stop) {
 		case len(wrong) > 0:
 			problems, d.faulty[one.Key] = append(problems, wrong...), true
 		default:
-			d.members = append(d.members, one)
+			d.members, d.waits[one.Key] = append(d.members, one), waits
 		}
 	}
 	l.images, l.result.Stale = images.record(), l.stale

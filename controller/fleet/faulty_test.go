@@ -12,8 +12,11 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/fleet/v1alpha1"
 )
 
 // spoil gives an integration a value that cannot be passed on to the chart.
@@ -100,5 +103,34 @@ func TestSilentRepositoryHoldsItsMembers(t *testing.T) {
 	assert.Contains(t, w.members(), "b")
 	assert.Equal(t, "DataFaulty", w.why())
 	assert.Contains(t, w.set.Status.Faults[0], "connection refused")
+	r.pool.Forget(types.NamespacedName{Namespace: "fleet", Name: "prod/git+https://example.org/a@main"})
+}
+
+// A repository that has never answered holds up the members whose image it tells, and the waves behind them (FLEET.md O1
+// and O3).
+func TestRepositoryThatNeverAnswers(t *testing.T) {
+	w := newWorld(t)
+	w.files["ns.yml"] = strings.Replace(w.files["ns.yml"], "{name: prod}",
+		"{name: prod, parameters: {INTEGRATION_UPSTREAM_REPOS: [{repo: 'https://example.org/a', ref: main}]}}", 1)
+	for integration := range strings.FieldsSeq("a b c d") {
+		w.runs(integration, "1")
+	}
+	w.files["a.yml"] += "upstream: https://example.org/a\n"
+	w.files["d.yml"] += "upstream: https://example.org/a\n"
+	w.change(func(s *v1alpha1.IntegrationSet) {
+		s.Spec.Waves = []v1alpha1.IntegrationWave{{Integrations: []string{"a", "b", "d"}}}
+	})
+	r := w.process()
+	r.Contents.Fetching = func(ctx context.Context, _ io.Reader, _ io.Writer) error {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	w.settle(r)
+	assert.Equal(t, []string{"", "b"}, slices.Sorted(maps.Keys(w.members())))
+	assert.Equal(t, "MembersProgressing", w.why())
+	assert.Contains(t, meta.FindStatusCondition(w.set.Status.Conditions, "Reconciling").Message,
+		"members ready: 2 of 5; a in /ns.yml: still looking up git+https://example.org/a@main")
+	require.Len(t, w.set.Status.Waits, 3)
+	assert.Contains(t, w.set.Status.Waits[2].Message, "waits for a in /ns.yml of wave 1")
 	r.pool.Forget(types.NamespacedName{Namespace: "fleet", Name: "prod/git+https://example.org/a@main"})
 }

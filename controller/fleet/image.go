@@ -17,10 +17,10 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/fleet"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/fleet/data"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/fleet/integrationset"
 )
 
-// built is the commit of a ref from which images are built, as far as it is known.
+// built is the commit of a ref from which images are built. It has neither a commit nor an error while the first lookup is
+// under way.
 type built struct {
 	at     time.Time
 	commit string
@@ -48,56 +48,52 @@ func (f *feed) lookups() *images {
 	return i
 }
 
-// of returns the tag of a member's image, the first digits of a commit, or what is wrong; "" for an image without a ref. The
-// stop means that a lookup is under way.
-func (i *images) of(ctx context.Context, m domain.Member) (string, []data.Problem, *integrationset.Stop) {
+// of returns the tag of a member's image, the first digits of a commit, or what is wrong; "" for an image without a ref. A
+// member whose image is not known yet waits.
+func (i *images) of(ctx context.Context, m domain.Member) (tag string, wrong []data.Problem, waits string) {
 	if i.Self.Is(m.Integration, m.Namespace.Name) {
-		return "", nil, nil // its image is not that of the integrations
+		return "", nil, "" // its image is not that of the integrations
 	}
 	ref, wrong := m.ImageRef(i.Images, domain.Parameters{Set: i.set.Spec.Chart.Parameters})
 	if len(wrong) > 0 || ref == (domain.ImageRef{}) {
-		return "", wrong, nil
+		return "", wrong, ""
 	}
 	found, known := i.used[ref]
 	if !known {
-		var stop *integrationset.Stop
-		if found, stop = i.lookup(ctx, ref); stop != nil {
-			return "", nil, stop
-		}
+		found = i.lookup(ctx, ref)
 		i.used[ref] = found
 	}
 	switch {
+	case found.commit == "" && found.failed == nil:
+		return "", nil, "still looking up " + ref.String()
 	case found.commit == "":
-		return "", []data.Problem{ref.Unknown(m, found.failed)}, nil
+		return "", []data.Problem{ref.Unknown(m, found.failed)}, ""
 	case found.failed != nil:
 		i.stale = cmp.Or(i.stale, found.failed.Error())
 	}
-	return i.Tag(found.commit), nil, nil
+	return i.Tag(found.commit), nil, ""
 }
 
 // lookup returns the commit of a ref, which is looked up as often as data are fetched; the last one that is known while that
 // fails.
-func (i *images) lookup(ctx context.Context, ref domain.ImageRef) (built, *integrationset.Stop) {
+func (i *images) lookup(ctx context.Context, ref domain.ImageRef) built {
 	last, known := i.memory.images[ref]
 	if known && !last.at.Before(i.memory.at) && i.Now().Sub(last.at) < i.Resync {
-		return last, nil
+		return last
 	}
 	if !known {
 		last.commit = i.recorded(ref)
 	}
 	commit, pending, err := i.order(ctx, ref)
 	if pending {
-		if last.commit == "" && last.failed == nil {
-			return last, &integrationset.Stop{Reason: integrationset.Fetching, Message: "still looking up " + ref.String()}
-		}
-		return last, nil
+		return last
 	}
 	last = built{at: i.Now(), commit: cmp.Or(commit, last.commit), failed: err}
 	if i.memory.images == nil {
 		i.memory.images = map[domain.ImageRef]built{}
 	}
 	i.memory.images[ref] = last
-	return last, nil
+	return last
 }
 
 // order has the pool look a ref up.

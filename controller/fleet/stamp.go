@@ -46,6 +46,8 @@ type declared struct {
 	held     func(file, namespace string) bool
 	// idle are the members for which the chart renders nothing, and faulty those whose entry has an error.
 	idle, faulty map[integrationset.Key]bool
+	// waits says of members why their image is unknown so far.
+	waits map[integrationset.Key]string
 }
 
 // decides reports whether there is something to decide about a member that is not wanted.
@@ -70,7 +72,7 @@ func (l *look) stamp(ctx context.Context, d declared) error {
 		made.Annotations[v1alpha1.DataKey] = strings.Join(l.memory.resolved, " ") // not in the digest: it alone changes nothing
 		wanted[m.Key] = made
 		s.Wanted = append(s.Wanted, integrationset.Wanted{
-			Key: m.Key, Digest: made.Annotations[v1alpha1.DigestKey], Workloads: m.workloads, Wave: m.wave, Own: m.own,
+			Key: m.Key, Digest: made.Annotations[v1alpha1.DigestKey], Workloads: m.workloads, Wave: m.wave, Own: m.own, Waits: d.waits[m.Key],
 		})
 	}
 	for k, one := range standing {

@@ -109,20 +109,20 @@ func (s Situation) Outdated() map[Key]bool {
 	for k := range s.Confirmed {
 		_, stands := d.standing[k]
 		_, loses := losses[k]
-		outdated[k] = stands && !loses
+		outdated[k] = stands && !loses && d.wanted[k].Waits == ""
 	}
 	return outdated
 }
 
 // losses returns how many workloads each member would lose. Deletions that have begun do not count, and members of
-// other sets or that another set goes on with lose none. The controller's own member loses all where it moves to
-// another namespace.
+// other sets, that another set goes on with, or that stay as they are lose none. The controller's own member loses all
+// where it moves to another namespace.
 func (d *decider) losses() map[Key]int {
 	losses := map[Key]int{}
 	for k, m := range d.standing {
 		w, stays := d.wanted[k]
 		switch {
-		case m.Ending, m.Set != "", !stays && len(m.Claims) > 0, stays && w.Digest == m.Digest:
+		case m.Ending, m.Set != "", !stays && len(m.Claims) > 0, stays && (w.Digest == m.Digest || w.Waits != ""):
 		case m.Own && stays && !w.Own:
 			losses[k] = m.Workloads
 		case !stays, w.Workloads < m.Workloads:
@@ -173,6 +173,8 @@ func (d *decider) advance(w Wanted) bool {
 	switch {
 	case stands && m.Ending:
 		d.wait(w.Key, "waits for the end of the member that is being deleted")
+	case w.Waits != "":
+		d.wait(w.Key, w.Waits)
 	case m.Set != "":
 		return d.share(w, m)
 	case !d.differs(w):

@@ -44,6 +44,7 @@ func TestDecide(t *testing.T) {
 	ending := func(s Standing) Standing { s.Ending = true; return s }
 	own := func(s Standing) Standing { s.Own = true; return s }
 	self := func(w Wanted) Wanted { w.Own = true; return w }
+	unknown := func(w Wanted) Wanted { w.Waits = "still looking up its image"; return w }
 	for name, c := range map[string]struct {
 		// crowd counts the other members, which stand as declared.
 		crowd    int
@@ -135,6 +136,19 @@ func TestDecide(t *testing.T) {
 		"SettledLaterWave": {
 			wanted: []Wanted{wants("b", "2", 0), wants("a", "1", 1)}, standing: []Standing{stands("b", "1", Ready), stands("a", "1", Ready)},
 			steps: []Step{{Update, key("b")}},
+		},
+		"Unknown": {
+			wanted:   []Wanted{unknown(wants("a", "2", 0)), wants("b", "1", 0), wants("c", "2", 1), wants("d", "1", 1)},
+			standing: []Standing{stands("d", "1", Ready)},
+			steps:    []Step{{Create, key("b")}},
+			waits:    map[string]string{"a": "still looking up its image", "c": "waits for a in /ns/prod.yml of wave 1"},
+		},
+		"UnknownStays": {
+			crowd: 1, wanted: []Wanted{many(unknown(wants("a", "2", 0)), 0)}, standing: []Standing{stands("a", "1", Ready)},
+			waits: map[string]string{"a": "still looking up its image"},
+		},
+		"UnknownOfAnother": {
+			wanted: []Wanted{unknown(wants("a", "2", 0))}, standing: []Standing{theirs("a", false)}, waits: map[string]string{"a": "still looking up"},
 		},
 		"FailureOfOneInAWave": {
 			wanted: []Wanted{wants("a", "2", 0), wants("b", "2", 0)}, standing: []Standing{stands("a", "2", Stalled), stands("b", "1", Ready)},

@@ -27,6 +27,8 @@ type Wanted struct {
 	Wave int
 	// Own reports that the member is the integration as which the controller itself runs.
 	Own bool
+	// Waits is why the stamp of the member is unknown so far: it stays as it is; "" if the stamp is known.
+	Waits string
 }
 
 // State describes the progress of a member towards its declaration.

@@ -54,7 +54,7 @@ func drawWorld(t *rapid.T) *world {
 		if rapid.Bool().Draw(t, "wanted") {
 			w.Wanted = append(w.Wanted, Wanted{
 				k, digests.Draw(t, "digest"), workloads.Draw(t, "workloads"), rapid.IntRange(0, 2).Draw(t, "wave"),
-				k == own && rapid.IntRange(0, 3).Draw(t, "moves") > 0,
+				k == own && rapid.IntRange(0, 3).Draw(t, "moves") > 0, "",
 			})
 		}
 		if rapid.Bool().Draw(t, "standing") {
