@@ -173,7 +173,7 @@ func (o *installOptions) wish(c *cobra.Command, source string) (*deployed, engin
 	if err != nil {
 		return nil, engine.Wish{}, err
 	}
-	d.world.ReadOnly = o.reads
+	d.world.ReadOnly, d.Conflicts = o.reads, conflicts
 	o.Name, o.Namespace = o.name, d.namespace
 	rendered, _, err := o.render(c, source)
 	if err != nil {

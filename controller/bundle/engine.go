@@ -54,8 +54,9 @@ type Engine struct {
 	History int
 	// NoWayBack leaves what has failed as it is.
 	NoWayBack bool
-	// KindChange is that of bundle.Intent.
+	// KindChange is that of bundle.Intent, and Conflicts that of a way back.
 	KindChange bundle.KindChange
+	Conflicts  bundle.ConflictPolicy
 	// SkipJobs names Jobs that an uninstallation does not run.
 	SkipJobs []bundle.Target
 	// LogHint says what would have kept a log that the way back deletes; empty where nothing does.
@@ -325,7 +326,7 @@ func (e *Engine) back(ctx context.Context) (begun bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	p, err := e.draft(ctx, Wish{Sequence: old.Sequence.Back()}, content)
+	p, err := e.draft(ctx, Wish{Sequence: old.Sequence.Back(), Conflicts: e.Conflicts}, content)
 	if err != nil {
 		return false, fmt.Errorf("cannot go back to the content of revision %d: %w", content, err)
 	}

@@ -103,6 +103,19 @@ func TestWayBackOutlivesLeaders(t *testing.T) {
 	assert.Contains(t, w.names(), "ConfigMap/a")
 }
 
+// A deployment that takes fields from others takes them on the way back too: no message could name another cure.
+func TestWayBackTakes(t *testing.T) {
+	w := newWorld(t, configMaps("a"), func(d *v1alpha1.BundleDeployment) { d.Spec.Conflicts = string(domain.TakeAll) })
+	r := w.leader()
+	w.run(r, "Healthy")
+	w.source["all.yaml"], w.sick, w.contested = configMaps("a")+web, "Deployment", "ConfigMap"
+	w.pass(r.Resync)
+	w.run(r, "Quarantined")
+	assert.Equal(t, domain.StateSucceeded, w.record.Last().State)
+	assert.Equal(t, 1, w.record.Last().Content)
+	assert.Equal(t, []string{"data.size"}, w.plans[3].Actions[0].Force)
+}
+
 // A look that takes longer than a reconcile has is followed by writes all the same.
 func TestSlowLook(t *testing.T) {
 	w := newWorld(t, configMaps("a", "b"))

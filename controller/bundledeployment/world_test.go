@@ -57,8 +57,9 @@ type world struct {
 	now     time.Time
 	objects map[domain.ID]domain.Object
 	since   map[domain.ID]time.Time
-	// sick are the kinds whose objects never become healthy, held those that are not deleted.
-	sick, held string
+	// sick are the kinds whose objects never become healthy, held those that are not deleted, contested those of which another
+	// manager has a field.
+	sick, held, contested string
 	// unlabelled reports that the objects lack their label, until the next write.
 	unlabelled bool
 	// slow is how long a write takes, and look a look.
@@ -240,6 +241,9 @@ func (w *world) Observe(_ context.Context, look domain.Look) (domain.Seen, error
 		live := domain.Live{Object: o, Health: domain.Ready}
 		if strings.Contains(w.sick, id.Kind) {
 			live.Health, live.Since = domain.InProgress, w.since[id]
+		}
+		if look.Preflight && strings.Contains(w.contested, id.Kind) {
+			live.Changes = []domain.Change{{Path: "data.size", Before: `"5"`, After: `"3"`, Manager: "autoscaler"}}
 		}
 		if w.unlabelled {
 			live.Changes = []domain.Change{{Path: "metadata.labels." + domain.DeploymentKey, After: `"shop"`}}

@@ -75,7 +75,8 @@ func (d *drafting) contest(id ID, contested []Change) {
 	d.plan.Conflicts = append(d.plan.Conflicts, c)
 }
 
-// claim decides about an object that another owner has made (BUNDLES.md 5).
+// claim decides about an object that another owner has made (BUNDLES.md 5). What another deployment has taken is not taken
+// from it on the way back.
 func (d *drafting) claim(a Action, item Item, l Live, situation Situation, holder string) Action {
 	a.Why = managedBy(holder)
 	fixed := l.Immutable != "" || item.job()
@@ -86,7 +87,7 @@ func (d *drafting) claim(a Action, item Item, l Live, situation Situation, holde
 	switch {
 	case !fixed && situation == Unowned && d.policy != Prevent:
 		a.Verb = Adopt
-	case !fixed && d.policy == TakeAll && c.Active.IsZero():
+	case !fixed && d.policy == TakeAll && c.Active.IsZero() && (d.Back == 0 || situation != Another):
 		a.Verb = Take
 	default:
 		a.Verb = None

@@ -122,6 +122,26 @@ func TestNewPlanConflicts(t *testing.T) {
 	}
 }
 
+// A way back takes what the deployment takes, but for what another deployment has by now (BUNDLES.md 6).
+func TestNewPlanTakesBack(t *testing.T) {
+	web := object("Deployment web")
+	helm := map[string]any{"annotations": map[string]any{"meta.helm.sh/release-name": "web"}}
+	for name, test := range map[string]struct {
+		live      bundle.Live
+		want      string
+		conflicts int
+	}{
+		"Helm":    {is(web, "", helm), "take Deployment web", 0},
+		"Another": {is(web, "shop/other"), "none Deployment web", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := draft(t, map[bundle.ID]bundle.Live{web.ID(): test.live}, func(in *bundle.Intent) { in.Conflicts, in.Back = bundle.TakeAll, 1 }, web)
+			assert.Equal(t, []string{test.want}, said(p))
+			assert.Len(t, p.Conflicts, test.conflicts)
+		})
+	}
+}
+
 func TestNewPlanActions(t *testing.T) {
 	web, changed := object("Deployment web"), object("Deployment web", map[string]any{"spec": map[string]any{"replicas": int64(2)}})
 	init := job("init", "true")
