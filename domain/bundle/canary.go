@@ -25,6 +25,9 @@ func (g *graph) precede(canaries []string) {
 	}
 	for _, from := range rest {
 		for _, to := range first {
+			if g.vast() {
+				return
+			}
 			g.edge(from, to, isCanary)
 		}
 	}

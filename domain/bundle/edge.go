@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -23,23 +24,44 @@ type Edge struct {
 type graph struct {
 	items  Sequence
 	places map[ID]int
+	// edges are those that there are, as positions.
+	edges map[[2]int]bool
 }
 
-// edge adds an edge; of two to the same object one that asks for answers stays.
+// Order works in the controller of all bundles, within these bounds (TRUST.md U6): a few names, multiplied, make any number
+// of edges, and of faults.
+const (
+	mostEdges  = 100_000
+	mostFaults = 20
+)
+
+// errEdges is the error of objects that wait for too many others.
+var errEdges = fmt.Errorf("the objects wait for each other in more than %d ways: name fewer (annotation %s, or spec.canaries)", mostEdges,
+	AfterKey)
+
+// vast reports whether there are too many edges.
+func (g *graph) vast() bool { return len(g.edges) > mostEdges }
+
+// edge adds an edge; of two to the same object the first stays. What is too much is left out.
 func (g *graph) edge(from, to int, why string) {
-	target := g.items[to].ID
-	e := Edge{To: target, Serving: target.kind() == "Service", Why: why}
-	if !slices.ContainsFunc(g.items[from].After, func(known Edge) bool { return known.To == target }) {
-		g.items[from].After = append(g.items[from].After, e)
+	if g.edges[[2]int{from, to}] || g.vast() {
+		return
 	}
+	g.edges[[2]int{from, to}] = true
+	target := g.items[to].ID
+	g.items[from].After = append(g.items[from].After, Edge{To: target, Serving: target.kind() == "Service", Why: why})
 }
 
 // explicit adds what the annotations say.
 func (g *graph) explicit() error {
 	var faults []error
+	n := g.names()
 	for i := range g.items {
 		for _, t := range g.items[i].after {
-			to, err := g.find(t, g.items[i].Origin)
+			if len(faults) == mostFaults || g.vast() {
+				return errors.Join(faults...)
+			}
+			to, err := n.find(t, g.items[i].Origin)
 			if err != nil {
 				faults = append(faults, fmt.Errorf("cannot order %s: annotation %s: %w", g.items[i].Origin, AfterKey, err))
 				continue
@@ -50,29 +72,59 @@ func (g *graph) explicit() error {
 	return errors.Join(faults...)
 }
 
+// named has the positions of items by their names, once with their groups, and once with a star for any group.
+type named struct {
+	items  Sequence
+	places map[ID][]int
+}
+
+// names returns the items by their names.
+func (g *graph) names() named {
+	n := named{g.items, map[ID][]int{}}
+	for i, item := range g.items {
+		id := item.Origin
+		n.places[id] = append(n.places[id], i)
+		id.Group = star
+		n.places[id] = append(n.places[id], i)
+	}
+	return n
+}
+
 // find returns the place of the one object that a target fits.
-func (g *graph) find(t Target, from ID) (int, error) {
+func (n named) find(t Target, from ID) (int, error) {
 	var found []int
 	var names []string
-	for i, item := range g.items {
-		if t.fits(item.Origin, from) {
+	for _, i := range n.near(t, from) {
+		if item := n.items[i]; t.fits(item.Origin, from) {
 			found = append(found, i)
 			names = append(names, item.Origin.target())
 		}
 	}
 	switch len(found) {
 	case 0:
-		return 0, g.unknown(t)
+		return 0, n.unknown(t)
 	case 1:
 		return found[0], nil
 	}
-	return 0, fmt.Errorf("%q is more than one object: write one of %s", t, strings.Join(names, ", "))
+	return 0, fmt.Errorf("%q is more than one object: write one of %s", t, strings.Join(some(names), ", "))
+}
+
+// near returns the positions of the items that a target may fit, in their order.
+func (n named) near(t Target, from ID) []int {
+	id := ID{Group: cmp.Or(t.Group, star), Kind: t.Kind, Namespace: cmp.Or(t.Namespace, from.Namespace), Name: t.Name}
+	all := n.places[id]
+	if t.Namespace == "" && id.Namespace != "" { // objects of the whole cluster
+		id.Namespace = ""
+		all = slices.Concat(all, n.places[id])
+		slices.Sort(all)
+	}
+	return all
 }
 
 // unknown says what may be meant by a target that fits nothing.
-func (g *graph) unknown(t Target) error {
+func (n named) unknown(t Target) error {
 	var known []string
-	for _, item := range g.items {
+	for _, item := range n.items {
 		if item.Origin.Kind == t.Kind && item.Origin.Name == t.Name {
 			return fmt.Errorf("%q is not in the bundle: did you mean %q?", t, item.Origin.target())
 		}
@@ -186,7 +238,9 @@ func (s *settling) visit(i int) {
 		to := s.byID[e.To]
 		switch s.state[to] {
 		case onTheWay:
-			s.cycles = append(s.cycles, s.cycle(to))
+			if len(s.cycles) < mostFaults {
+				s.cycles = append(s.cycles, s.cycle(to))
+			}
 			continue
 		case 0:
 			s.visit(to)

@@ -37,15 +37,15 @@ type Item struct {
 type Sequence []Item
 
 // Order puts the objects of a bundle in their sequence. The error names every object that
-// is incomplete or twice there, every annotation that cannot be read, every target of an
-// edge that is unknown or not certain, and each cycle in full. Workloads whose name matches one
+// is incomplete or twice there, every annotation that cannot be read, the first targets of edges that
+// are unknown or not certain, and the first cycles in full. Workloads whose name matches one
 // of the canaries, patterns of package path, come before the other workloads.
 func Order(objects []Object, canaries ...string) (Sequence, error) {
 	sequence, err := items(objects)
 	if err != nil {
 		return nil, err
 	}
-	g := graph{items: sequence, places: map[ID]int{}}
+	g := graph{items: sequence, places: map[ID]int{}, edges: map[[2]int]bool{}}
 	for i, item := range sequence {
 		g.places[item.Origin] = i
 	}
@@ -55,6 +55,9 @@ func Order(objects []Object, canaries ...string) (Sequence, error) {
 	g.derive()
 	g.advance()
 	g.precede(canaries)
+	if g.vast() {
+		return nil, errEdges
+	}
 	if err := g.settle(); err != nil {
 		return nil, err
 	}

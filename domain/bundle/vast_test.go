@@ -57,3 +57,56 @@ func TestVastRoles(t *testing.T) {
 		})
 	}
 }
+
+// The order of a bundle is worked out in the controller of all bundles too, whatever its objects wait for (TRUST.md U6).
+func TestVastOrder(t *testing.T) {
+	many := func(n int, kind string, note func(i int) string) (all []bundle.Object) {
+		for i := range n {
+			o := object(fmt.Sprintf("%s o%04d", kind, i))
+			if after := note(i); after != "" {
+				o = object(fmt.Sprintf("%s o%04d", kind, i), "after="+after)
+			}
+			all = append(all, o)
+		}
+		return all
+	}
+	none := func(int) string { return "" }
+	list := func(n int, kind string) string {
+		var all []string
+		for i := range n {
+			all = append(all, fmt.Sprintf("%s/o%04d", kind, i))
+		}
+		return strings.Join(all, ",")
+	}
+	const n = 1000
+	for label, test := range map[string]struct {
+		objects  []bundle.Object
+		canaries []string
+		want     string
+	}{
+		"Canaries": {many(n, "Deployment", none), []string{"o0[0-4]*"}, "in more than 100000 ways: name fewer (annotation orcon.tengu.io/after, or spec.canaries)"},
+		"After": {
+			append(many(400, "Deployment", func(int) string { return list(400, "ConfigMap") }), many(400, "ConfigMap", none)...), nil, "in more than 100000 ways",
+		},
+		"Unknown": {
+			many(n, "ConfigMap", func(int) string { return "Secret/b,Secret/c" }), nil, `ConfigMap shop/o0000: annotation orcon.tengu.io/after: "Secret/b" is not in the bundle`,
+		},
+		"Cycles": {
+			many(n, "ConfigMap", func(i int) string {
+				if i == n-1 {
+					return list(n, "ConfigMap")
+				}
+				return fmt.Sprintf("ConfigMap/o%04d", i+1)
+			}), nil, "these objects wait for each other",
+		},
+	} {
+		t.Run(label, func(t *testing.T) {
+			began := time.Now()
+			_, err := bundle.Order(test.objects, test.canaries...)
+			require.ErrorContains(t, err, test.want)
+			assert.Less(t, len(err.Error()), 1<<20)
+			assert.Less(t, strings.Count(err.Error(), "\n"), 50)
+			assert.Less(t, time.Since(began), 5*time.Second)
+		})
+	}
+}
