@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -47,9 +48,16 @@ type others struct {
 	owner  string
 }
 
+// errUnserved is the error of a definition whose objects no request can list.
+var errUnserved = errors.New("it serves no version, so that its objects, which would be lost with it, cannot be listed: set " +
+	"spec.versions[].served: true for one")
+
 // instances returns the objects of the kind that a definition defines: they go with it.
 func (o others) instances(ctx context.Context, crd bundle.Object) ([]bundle.Use, error) {
 	kind := schema.GroupVersionKind{Group: crd.Text("spec", "group"), Kind: crd.Text("spec", "names", "kind"), Version: served(crd)}
+	if kind.Version == "" {
+		return nil, errUnserved
+	}
 	all, err := o.list(ctx, kind)
 	var uses []bundle.Use
 	for _, m := range all {
