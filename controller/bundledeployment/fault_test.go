@@ -242,6 +242,35 @@ func TestUnreadableRecord(t *testing.T) {
 	w.run(r, "Healthy")
 }
 
+// A record that the account may read and not write stops the deployment with the cure, whether its plan is carried out or
+// waits for approval. Any other error of the store is published once it lasts.
+func TestUnwritableRecord(t *testing.T) {
+	for _, mode := range []domain.ApprovalMode{domain.Auto, domain.ByDigest} {
+		t.Run(string(mode), func(t *testing.T) {
+			w := newWorld(t, configMaps("a"), func(d *v1alpha1.BundleDeployment) { d.Spec.Approval.Mode = string(mode) })
+			r := w.leader()
+			w.unsavable = denied()
+			result := w.reconcile(r)
+			assert.Equal(t, forbidden, w.ready().Reason)
+			assert.Contains(t, w.messages(), "cannot write the record of shop/shop")
+			assert.Contains(t, w.messages(), "kubectl create rolebinding orcon-shop -n shop --clusterrole=admin --serviceaccount=shop:default")
+			assert.Equal(t, failed, result.RequeueAfter, "new permissions are not reported")
+			assert.Empty(t, w.names())
+
+			w.unsavable = errRestarting
+			_, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: shop})
+			require.ErrorIs(t, err, errRestarting, "it may pass")
+			w.pass(r.Resync)
+			w.reconcile(r)
+			assert.Equal(t, "StoreFailed", w.ready().Reason)
+			assert.Contains(t, w.messages(), errRestarting.Error())
+
+			w.unsavable = nil
+			w.run(r, map[domain.ApprovalMode]string{domain.Auto: "Healthy", domain.ByDigest: string(domain.Unapproved)}[mode])
+		})
+	}
+}
+
 // What a deployment deployed stays if the deployment is deleted because its definition is. A person who deleted it before
 // wanted that; a definition that cannot be read shows nothing (TRUST.md T1).
 func TestDeletionWithItsDefinition(t *testing.T) {

@@ -127,7 +127,7 @@ func (j *job) keep(ctx context.Context) (reconcile.Result, error) {
 	}
 	stop, err := j.advance(ctx)
 	if err != nil {
-		return reconcile.Result{}, err
+		return failing{j}.unstored(ctx, err)
 	}
 	if j.deployment.Spec.Paused {
 		return j.stopped(ctx, stop)
@@ -188,6 +188,16 @@ func (j *job) correct(ctx context.Context, stop *domain.Stop) (*bundle.Kept, err
 
 // failing is a job that an error has ended.
 type failing struct{ *job }
+
+// unstored publishes that the account may not write the record, as that it may not read it, or else returns the error until
+// it lasts.
+func (f failing) unstored(ctx context.Context, err error) (reconcile.Result, error) {
+	var status apierrors.APIStatus
+	if apierrors.IsForbidden(err) && errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Kind == "secrets" {
+		return f.stopped(ctx, &domain.Stop{Reason: forbidden, Message: f.refused(ctx, err), Person: true})
+	}
+	return f.lasting(ctx, "StoreFailed", err)
+}
 
 // lasting returns an error, so that what it has ended is tried again soon. Once errors last, the last one is published:
 // what was published before is no longer known to be true.

@@ -3,6 +3,7 @@ package bundledeployment
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -78,8 +79,9 @@ type world struct {
 	// BundleRevision.
 	unremovable error
 	unpublished error
-	// unloadable is why the record cannot be read; closed reports that the namespace does not let the controller act
-	// as its accounts.
+	// unsavable is why the record cannot be written, unloadable why it cannot be read; closed reports that the namespace does
+	// not let the controller act as its accounts.
+	unsavable  error
 	unloadable error
 	closed     bool
 	// leaving is when the definition of BundleDeployments was deleted, and undefined is why it cannot be read.
@@ -340,6 +342,9 @@ func (w *world) Plan(_ context.Context, revision int) (domain.Plan, error) {
 
 // Save implements bundle.Store.
 func (w *world) Save(_ context.Context, r domain.Record, content *domain.Plan) error {
+	if w.unsavable != nil {
+		return fmt.Errorf("cannot write the record of shop/shop: %w", w.unsavable)
+	}
 	if w.record = r; content != nil {
 		w.plans[r.Last().Number] = *content
 	}
