@@ -54,9 +54,10 @@ type Engine struct {
 	History int
 	// NoWayBack leaves what has failed as it is.
 	NoWayBack bool
-	// KindChange is that of bundle.Intent, and Conflicts that of a way back.
-	KindChange bundle.KindChange
-	Conflicts  bundle.ConflictPolicy
+	// KindChange is that of bundle.Intent, and Conflicts and ConfirmKinds are those of a way back.
+	KindChange   bundle.KindChange
+	Conflicts    bundle.ConflictPolicy
+	ConfirmKinds []string
 	// SkipJobs names Jobs that an uninstallation does not run.
 	SkipJobs []bundle.Target
 	// LogHint says what would have kept a log that the way back deletes; empty where nothing does.
@@ -326,7 +327,7 @@ func (e *Engine) back(ctx context.Context) (begun bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	p, err := e.draft(ctx, Wish{Sequence: old.Sequence.Back(), Conflicts: e.Conflicts}, content)
+	p, err := e.draft(ctx, Wish{Sequence: old.Sequence.Back(), Conflicts: e.Conflicts, ConfirmKinds: e.ConfirmKinds}, content)
 	if err != nil {
 		return false, fmt.Errorf("cannot go back to the content of revision %d: %w", content, err)
 	}

@@ -77,8 +77,9 @@ func (r *Reconciler) job(d *v1alpha1.BundleDeployment) (*job, error) {
 		Cluster: j.world, Store: witnessed{j.store, revisions{j}}, Owner: convert.Owner(d), UID: string(d.UID), Identity: r.Identity, Now: r.Now,
 		Gate: convert.ToGate(d), History: int(d.Spec.HistoryLimit), NoWayBack: convert.Keeps(d.Spec.Rollback),
 		KindChange: domain.KindChange(d.Spec.Prune.KindChange), Conflicts: domain.ConflictPolicy(d.Spec.Conflicts),
-		LogHint:    "its log goes with its pod on the way back; spec.rollback.onFailure: Keep keeps both",
-		Patience:   convert.ToWanted(d).Deadline, Kept: true, Until: r.Now().Add(bound), Cache: &j.memory.run,
+		ConfirmKinds: d.Spec.Prune.ConfirmKinds,
+		LogHint:      "its log goes with its pod on the way back; spec.rollback.onFailure: Keep keeps both",
+		Patience:     convert.ToWanted(d).Deadline, Kept: true, Until: r.Now().Add(bound), Cache: &j.memory.run,
 		Library: library.Version(),
 	}
 	return j, nil

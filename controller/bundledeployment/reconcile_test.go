@@ -116,6 +116,27 @@ func TestWayBackTakes(t *testing.T) {
 	assert.Equal(t, []string{"data.size"}, w.plans[3].Actions[0].Force)
 }
 
+// What a person confirms the deletion of stays on the way back, for the next plan, also where the deployment names its kind
+// (BUNDLES.md 4).
+func TestWayBackConfirms(t *testing.T) {
+	w := newWorld(t, configMaps("a"), func(d *v1alpha1.BundleDeployment) { d.Spec.Prune.ConfirmKinds = []string{"ConfigMap"} })
+	r := w.leader()
+	w.run(r, "Healthy")
+	w.source["all.yaml"], w.sick = configMaps("a", "b")+web, "Deployment"
+	w.pass(r.Resync)
+	w.run(r, "Quarantined")
+	assert.Equal(t, 1, w.record.Last().Content)
+	w.sick = ""
+	for range 3 {
+		w.pass(w.reconcile(r).RequeueAfter)
+	}
+	assert.Equal(t, "ConfigMap/a ConfigMap/b", w.names())
+	w.source["all.yaml"] = configMaps("a", "c")
+	w.pass(r.Resync)
+	w.run(r, string(domain.Confirm))
+	assert.Contains(t, w.messages(), "ConfigMap shop/b")
+}
+
 // A look that takes longer than a reconcile has is followed by writes all the same.
 func TestSlowLook(t *testing.T) {
 	w := newWorld(t, configMaps("a", "b"))
