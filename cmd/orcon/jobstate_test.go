@@ -165,7 +165,7 @@ func TestJobStatePullIsPrivate(t *testing.T) {
 	j.push(t, map[string]string{"a": "1"})
 	bare, full := t.TempDir(), folder(t, map[string]string{"x": "y"})
 	for _, at := range []string{bare, full} {
-		require.NoError(t, os.Chmod(at, 0o755)) //nolint:gosec // it is what is tested
+		require.NoError(t, os.Chmod(at, 0o755))
 		_, _, _ = j.call("", "state", "pull", "web", at)
 	}
 	for at, want := range map[string]fs.FileMode{bare: 0o700, full: 0o755} {
