@@ -77,14 +77,15 @@ func (o *clusterOptions) load() (*rest.Config, string, error) {
 	return config, namespace, nil
 }
 
-// again returns the flags by which kubectl and orcon work on the cluster that the user has named; empty for the current one.
-func (o *clusterOptions) again() string {
+// sameCluster returns the flags by which kubectl and orcon work on the cluster that the user has named; "" for the
+// current one.
+func sameCluster(kubeconfig, context string) string {
 	flags := ""
-	if o.kubeconfig != "" {
-		flags += " --kubeconfig " + shellWord(o.kubeconfig)
+	if kubeconfig != "" {
+		flags += " --kubeconfig " + shellWord(kubeconfig)
 	}
-	if o.context != "" {
-		flags += " --context " + shellWord(o.context)
+	if context != "" {
+		flags += " --context " + shellWord(context)
 	}
 	return flags
 }

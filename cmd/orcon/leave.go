@@ -200,13 +200,13 @@ func (o *leaveOptions) ready(ctx context.Context, cluster removal.Cluster, censu
 			return err
 		}
 		if len(names) > 0 {
-			return fmt.Errorf("cannot leave yet: "+first.why, len(names), names[0], o.again())
+			return fmt.Errorf("cannot leave yet: "+first.why, len(names), names[0], sameCluster(o.kubeconfig, o.context))
 		}
 	}
 	runs, err := cluster.Runs(ctx, removal.RelationsController)
 	if err == nil && !runs && len(census.Relations)+len(census.Unhandled()) > 0 {
 		err = errors.New("cannot end relations: no pod of Deployment relations-controller is ready, so that no handler would run: " +
-			"start it, or keep the relations: orcon leave --keep" + o.again())
+			"start it, or keep the relations: orcon leave --keep" + sameCluster(o.kubeconfig, o.context))
 	}
 	return err
 }

@@ -109,13 +109,13 @@ func refusal(answer *http.Response) error {
 		return fmt.Errorf("%w: %s", known, message)
 	}
 	if p.Reason == runner.Waits {
-		return waiting{errors.New(message)}
+		return undecided{errors.New(message)}
 	}
 	return errors.New(message)
 }
 
-// waiting is an error that lasts until a person has decided: then the same request is accepted.
-type waiting struct{ error }
+// undecided is an error that lasts until a person has decided: then the same request is accepted.
+type undecided struct{ error }
 
 // meaning returns what a reason means to a keeper; nil for an error that is passing.
 func meaning(reason runner.Reason) error {

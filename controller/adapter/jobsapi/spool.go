@@ -252,7 +252,7 @@ func (s *Spool) deliver(ctx context.Context, path string) error {
 	defer answer.Body.Close() //nolint:errcheck // only its error counts
 	if answer.StatusCode >= http.StatusMultipleChoices {
 		err := refusal(answer)
-		_, waits := errors.AsType[waiting](err)
+		_, waits := errors.AsType[undecided](err)
 		if waits || answer.StatusCode == http.StatusForbidden || answer.StatusCode >= http.StatusInternalServerError {
 			return err
 		}
