@@ -58,8 +58,8 @@ type world struct {
 	now     time.Time
 	objects map[domain.ID]domain.Object
 	since   map[domain.ID]time.Time
-	// sick are the kinds whose objects never become healthy, held those that are not deleted, contested those of which another
-	// manager has a field.
+	// sick are kinds whose objects never become healthy, held are kinds that are not deleted, and contested are kinds with a
+	// field of another manager.
 	sick, held, contested string
 	// unlabelled reports that the objects lack their label, until the next write.
 	unlabelled bool
