@@ -43,7 +43,7 @@ spec:
   sources: [{reference: "configmaps:content"}]
   serviceAccountName: deployer
   approval: {mode: Digest}
-  rollback: {progressDeadline: 20s}
+  rollback: {progressDeadline: 90s}
 `
 
 // inside is a BundleDeployment with a source at an address of the cluster.
@@ -129,9 +129,9 @@ func (w *world) content(folder string) {
 func (w *world) stands(reason string) string {
 	w.t.Helper()
 	last := ""
-	require.Eventually(w.t, func() bool {
+	require.EventuallyWithT(w.t, func(c *assert.CollectT) {
 		last = w.Kubectl(w.t, "-n", w.namespace, "get", "bundledeployment", "shop", "-o", `jsonpath={.status.conditions[?(@.type=="Ready")].reason}{" "}{.status.conditions[*].message}`)
-		return strings.HasPrefix(last, reason+" ")
-	}, patience, time.Second, "it is never %s: %s", reason, &last)
+		assert.Regexp(c, "^"+reason+" ", last)
+	}, patience, time.Second)
 	return last
 }

@@ -126,6 +126,8 @@ func TestUnsettled(t *testing.T) {
 		"Probed":  {"its probe has answered", true, runs(time.Second), ""},
 		"Crashed": {"that was long ago", false, again, ""},
 		"Crashes": {"it waits for its next start", true, back, "container web of pod shop exited with code 1 (Error); see kubectl -n a logs shop -c web"},
+		"Ended":   {"it exits with code 0 each time", true, corev1.ContainerStatus{Name: "web", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Completed"}}}, "container web of pod shop does not run"},
+		"Made":    {"its workload has not seen yet that it ended", false, corev1.ContainerStatus{Name: "web", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "RunContainerError", Message: "no space"}}}, "container web of pod shop is waiting: RunContainerError: no space"},
 		"Exited":  {"it is about to wait", true, corev1.ContainerStatus{Name: "web", State: corev1.ContainerState{Terminated: exited}}, "container web of pod shop exited with code 1 (Error); see kubectl -n a logs shop -c web"},
 	}
 	for name, test := range tests {

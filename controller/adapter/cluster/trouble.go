@@ -59,13 +59,11 @@ func (w *World) troubles(ctx context.Context, id bundle.ID, o *unstructured.Unst
 }
 
 // settling is how long a container without a readiness probe runs before it counts as healthy. The
-// kubelet calls it ready at once, also if it exits a moment later; and it reports the start in whole
-// seconds, up to one too early. A container that has crashed runs for twice as long as before, within
-// the other two.
+// kubelet calls it ready at once, also if it exits a moment later, and a busy kubelet reports the exit
+// seconds late. A container that has crashed runs for twice as long as before, up to mostSettling.
 const (
-	settling      = 4 * time.Second
-	leastSettling = 10 * time.Second
-	mostSettling  = time.Minute
+	settling     = 10 * time.Second
+	mostSettling = time.Minute
 )
 
 // settled takes back that a workload is healthy while a container of it has crashed or has only
@@ -117,35 +115,37 @@ func unsettled(p *corev1.Pod, now time.Time) (why string, log bundle.Log, since 
 		probed[c.Name] = c.ReadinessProbe != nil
 	}
 	for _, c := range p.Status.ContainerStatuses {
-		if waiting := c.State.Waiting; c.State.Terminated != nil || waiting != nil && waiting.Reason == "CrashLoopBackOff" {
+		if c.State.Running == nil {
 			why, log = trouble(p)
-			return why, log, time.Time{}
+			return cmp.Or(why, fmt.Sprintf("container %s of pod %s does not run", c.Name, p.Name)), log, time.Time{}
 		}
-		if c.State.Running == nil || probed[c.Name] {
+		if probed[c.Name] {
 			continue
 		}
-		started, crash := c.State.Running.StartedAt.Time, c.LastTerminationState.Terminated
-		age, must := now.Sub(started), settles(crash)
+		started, last := c.State.Running.StartedAt.Time, c.LastTerminationState.Terminated
+		age, must := now.Sub(started), settles(last)
 		switch {
 		case age < 0 || age >= must:
-		case must == settling:
+		case !crashed(last):
 			return fmt.Sprintf("container %s of pod %s has only just started", c.Name, p.Name), log, started
 		default:
 			return fmt.Sprintf("container %s of pod %s exited with code %d (%s), and counts as healthy when it has run for %s",
-				c.Name, p.Name, crash.ExitCode, crash.Reason, must), logOf(p, c), started
+				c.Name, p.Name, last.ExitCode, last.Reason, must), logOf(p, c), started
 		}
 	}
 	return "", log, time.Time{}
 }
 
-// settles returns how long a container has to run that may have crashed before.
-func settles(crash *corev1.ContainerStateTerminated) time.Duration {
-	if crash == nil || crash.ExitCode == 0 {
+// settles returns how long a container has to run after its last end; nil for none.
+func settles(last *corev1.ContainerStateTerminated) time.Duration {
+	if !crashed(last) {
 		return settling
 	}
-	ran := crash.FinishedAt.Sub(crash.StartedAt.Time)
-	return min(max(2*ran, leastSettling), mostSettling)
+	ran := last.FinishedAt.Sub(last.StartedAt.Time)
+	return min(max(2*ran, settling), mostSettling)
 }
+
+func crashed(last *corev1.ContainerStateTerminated) bool { return last != nil && last.ExitCode != 0 }
 
 // pods lists the pods of a workload; selected is false for an object that has none.
 func (w *World) pods(ctx context.Context, id bundle.ID, o *unstructured.Unstructured) (pods corev1.PodList, selected bool, err error) {
