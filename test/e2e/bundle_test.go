@@ -229,7 +229,7 @@ func TestCrashLoopIsNotHealthy(t *testing.T) {
 	}
 	code, out := install("sleep 1000", patience.String())
 	require.Zero(t, code, out)
-	code, out = install("echo boom; exit 1", "45s")
+	code, out = install("echo boom; exit 1", "60s")
 	assert.NotZero(t, code, out)
 	assert.Contains(t, out, "exited with code 1 (Error)")
 	assert.Contains(t, out, "the last healthy content is back as revision 3")

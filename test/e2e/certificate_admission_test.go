@@ -2,7 +2,9 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -15,15 +17,15 @@ type admissions struct {
 	cancel context.CancelFunc
 	done   sync.WaitGroup
 
-	// read after done
-	admitted int
-	failed   []failedAdmission
+	admitted atomic.Int64
+	// failed is read after done.
+	failed []failedAdmission
 }
 
 // failedAdmission is an admission that failed, or that injected nothing.
 type failedAdmission struct {
-	at  time.Time
-	why string
+	began time.Time
+	why   string
 }
 
 // admit begins to admit pods of the namespace, each of which has to be injected.
@@ -49,18 +51,30 @@ func (w *world) admit() *admissions {
 
 // one admits a pod and notes what went wrong.
 func (a *admissions) one(ctx context.Context) {
-	pod := a.world.pod("")
+	pod, began := a.world.pod(""), time.Now()
 	pod.GenerateName = "admitted-"
 	got, err := a.world.client.CoreV1().Pods(pod.Namespace).Create(ctx, pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:
-		a.failed = append(a.failed, failedAdmission{time.Now(), err.Error()})
+		a.failed = append(a.failed, failedAdmission{began, err.Error()})
 	case got.Annotations["injector.tengu.io/status"] != "injected":
-		a.failed = append(a.failed, failedAdmission{time.Now(), "it was not injected"})
+		a.failed = append(a.failed, failedAdmission{began, "it was not injected"})
 	default:
-		a.admitted++
+		a.admitted.Add(1)
 	}
+}
+
+// more waits until this many more pods have been admitted.
+func (a *admissions) more(pods int64) {
+	a.world.t.Helper()
+	enough := a.admitted.Load() + pods
+	a.world.eventually(func() string {
+		if n := a.admitted.Load(); n < enough {
+			return fmt.Sprintf("%d pods are admitted, %d are to be", n, enough)
+		}
+		return ""
+	})
 }
 
 // none ends the admissions and asserts that none failed.
@@ -74,7 +88,7 @@ func (a *admissions) end() []failedAdmission {
 	a.world.t.Helper()
 	a.cancel()
 	a.done.Wait()
-	assert.Positive(a.world.t, a.admitted)
-	a.world.t.Logf("%d pods were admitted meanwhile, %d were not", a.admitted, len(a.failed))
+	assert.Positive(a.world.t, a.admitted.Load())
+	a.world.t.Logf("%d pods were admitted meanwhile, %d were not", a.admitted.Load(), len(a.failed))
 	return a.failed
 }

@@ -105,7 +105,7 @@ func (w *world) keeps(names ...string) {
 	for _, name := range names {
 		template := map[bool]string{true: "idempotent", false: "exclusive"}[name == "again"]
 		w.apply(fmt.Sprintf("apiVersion: orcon.tengu.io/v1alpha1\nkind: JobWorkspace\nmetadata: {name: %s}\n"+
-			"spec: {template: %s, lostAfter: 15s, cancelGracePeriod: 10s}\n", name, template))
+			"spec: {template: %s, lostAfter: 30s, cancelGracePeriod: 10s}\n", name, template))
 		runs[name] = w.begin(name, "deploy")
 	}
 	for _, run := range runs {

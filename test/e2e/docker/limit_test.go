@@ -46,7 +46,7 @@ spec: {template: limited, target: {runNode: {name: lab-1}}, state: {maxSize: 2M}
 apiVersion: orcon.tengu.io/v1alpha1
 kind: JobWorkspace
 metadata: {name: written, namespace: shop}
-spec: {template: limited, target: {runNode: {name: lab-1}}, lostAfter: 5s, state: {checkpointInterval: 1s}}
+spec: {template: limited, target: {runNode: {name: lab-1}}, lostAfter: 15s, state: {checkpointInterval: 1s}}
 ---
 apiVersion: orcon.tengu.io/v1alpha1
 kind: JobWorkspace

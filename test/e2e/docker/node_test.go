@@ -38,7 +38,7 @@ spec:
 apiVersion: orcon.tengu.io/v1alpha1
 kind: JobWorkspace
 metadata: {name: web, namespace: shop}
-spec: {template: check, target: {runNode: {name: lab-1}}, lostAfter: 5s, cancelGracePeriod: 2s}
+spec: {template: check, target: {runNode: {name: lab-1}}, lostAfter: 15s, cancelGracePeriod: 2s}
 `
 
 // begin creates a JobRun of JobWorkspace web, and run one of any.
