@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -74,9 +75,11 @@ func (o *leaveOptions) run(c *cobra.Command) error {
 	if err := do(ctx, cluster); err != nil {
 		return unfinished(c, err)
 	}
-	if !o.end {
-		s.note("what is stored stays: install Orcon again, and relations go on; while it is away, orcon release lets go of deleted objects")
+	done := "what is stored stays: install Orcon again, and relations go on; while it is away, orcon release lets go of deleted objects"
+	if o.end {
+		done = "all of Orcon is deleted; if orcon install installed it, orcon list -A shows its record, and orcon uninstall deletes that"
 	}
+	s.note(done)
 	return nil
 }
 
@@ -162,7 +165,8 @@ func (o *leaveOptions) showEnded(ctx context.Context, s screen, cluster removal.
 	if err := o.ready(ctx, cluster, census); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "Relations that end, in every namespace: %d.\n", len(census.Relations))
+	fmt.Fprintf(s.out, "Relations that end, in every namespace: %d. Running pods lose their files, and namespaces label tengu-injector.\n",
+		len(census.Relations))
 	told := map[bool][]string{}
 	for _, side := range append(census.Told(), census.Unhandled()...) {
 		told[census.Deaf(side)] = append(told[census.Deaf(side)], removal.Owing(side))
@@ -175,7 +179,8 @@ func (o *leaveOptions) showEnded(ctx context.Context, s screen, cluster removal.
 		return err
 	}
 	rest, err := parts.Rest(ctx)
-	section(s, "Deleted then, with all objects of the definitions and all that is in the namespace:", append(programs, rest...))
+	once := slices.DeleteFunc(rest, func(name string) bool { return slices.Contains(programs, name) })
+	section(s, "Deleted then, with all objects of the definitions and all that is in the namespace:", append(programs, once...))
 	return err
 }
 

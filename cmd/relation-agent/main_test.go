@@ -450,6 +450,8 @@ func TestTheCommandLine(t *testing.T) {
 		"RunNothing": {why: "what should run?", args: []string{"run"}, want: "relation-agent run COMMAND", code: 1},
 		"NoFolder":   {why: "which handlers?", args: []string{"handle"}, want: "relation-agent handle FOLDER", code: 1},
 		"NoHandlers": {why: "a mistyped folder would handle nothing, and say nothing", args: []string{"handle", "/nonexistent"}, want: "check that tengu.io/handlers names a folder", code: 1},
+		"Canary":     {why: "TRUST.md A5: a kubelet that leaves variables empty starts no container", args: []string{"canary"}, want: "EnvFiles: the kubelet of this node", code: 1},
+		"GateCanary": {why: "TRUST.md A5: nor handlers", args: []string{"gate", "canary"}, want: "EnvFiles: the kubelet of this node", code: 1},
 		"StatusDead": {why: "status of no agent says so", args: []string{"-root", "/nonexistent", "status"}, want: "cannot reach the agent", code: 1},
 	}
 	for name, test := range tests {

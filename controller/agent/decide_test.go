@@ -103,6 +103,8 @@ func TestPlan(t *testing.T) {
 	}
 	ended := func(r *conversation.Relation) { r.Life = conversation.Ending }
 	held := func(r *conversation.Relation) { r.Held = true }
+	elsewhere := func(r *conversation.Relation) { r.Remote = "mysql" }
+	mysql := map[string]string{"host": "a", "type": "postgresql", "provider": "mysql"}
 	tests := map[string]struct {
 		why    string
 		view   Projection
@@ -138,6 +140,29 @@ func TestPlan(t *testing.T) {
 			why:   "T7: the short name goes to the one that is complete, and what is absent keeps its own",
 			view:  after(heard(db(7, "a")), heard(db(9, "b"))),
 			write: map[string]map[string]string{"db": files("b"), "db-7": files("a"), "db-9": files("b")},
+		},
+		"AbsentAndReplaced": {
+			why:    "T7: what has been replaced for good does not come back when the other ends",
+			view:   after(heard(db(7, "a")), heard(db(9, "b")), heard(with(db(9, "b"), ended)), heard()),
+			write:  map[string]map[string]string{"db-7": files("a")},
+			remove: []string{"db-9", "db"},
+		},
+		"AbsentOfAnother": {
+			why:    "T7: a relation with another application replaces nothing",
+			view:   after(heard(with(db(7, "a"), elsewhere)), heard(db(9, "b")), heard(with(db(9, "b"), ended))),
+			write:  map[string]map[string]string{"db": mysql, "db-7": mysql},
+			remove: []string{"db-9"},
+		},
+		"AbsentAndBack": {
+			why:    "E13: what is known again is what it was",
+			view:   after(heard(db(7, "a")), heard(db(9, "b")), heard(db(7, "a"), with(db(9, "b"), ended))),
+			write:  map[string]map[string]string{"db": files("a"), "db-7": files("a")},
+			remove: []string{"db-9"},
+		},
+		"NumberedAnew": {
+			why:   "an id is never used again in a namespace: the other one's numbers have gone with it",
+			view:  after(heard(db(7, "a")), heard(with(db(7, "b"), func(r *conversation.Relation) { r.UID = "uid-new" }))),
+			write: map[string]map[string]string{"db": files("b"), "db-7": files("b")},
 		},
 		"Ended": {
 			why:    "E13: only a tombstone removes",

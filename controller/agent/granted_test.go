@@ -167,3 +167,20 @@ func TestTheGateWaitsForTheSecretOfTheFirstRelation(t *testing.T) {
 	assert.Equal(t, grantedFiles("hunter2"), v.tree(t)["db"])
 	assert.Contains(t, v.env(t), "DB_PASSWORD='hunter2'\n")
 }
+
+// After a restore of the store a granted Secret is read again, also at the revision that was read before: its content may
+// be another (TRUST.md T6).
+func TestWhatIsGrantedIsReadAgainAfterARestore(t *testing.T) {
+	v := newVolumes(t, t.TempDir())
+	c := &controller{content: adminContent("hunter3")}
+	a := New(settings(t, "db:pg", ""), v.disk(), c, nil)
+	a.Start()
+	a.Connected()
+	hear(a, grants(90, 2))
+	assert.Equal(t, grantedFiles("hunter3"), v.tree(t)["db"])
+	c.content = adminContent("hunter2")
+	back := grants(20, 2)
+	back.WentBack = true
+	hear(a, back)
+	assert.Equal(t, grantedFiles("hunter2"), v.tree(t)["db"])
+}

@@ -22,6 +22,9 @@ type Projection struct {
 	// Present has the keys of the relations that the latest snapshot had. What is absent is unknown, not
 	// ended (SAFETY.md E13).
 	Present map[string]bool
+	// Replaced has the keys of the absent relations that the endpoint's folder and variables show no more: since they
+	// were absent, another relation with the same application has been complete (TRUST.md T7).
+	Replaced map[string]bool
 	// Contents are the contents of granted Secrets, by ID.
 	Contents map[string]Content
 	// Heard is set once this process has used a snapshot.
@@ -111,6 +114,7 @@ func (v Projection) Merge(heard conversation.Update) Projection {
 		return cmp.Or(cmp.Compare(senior[key(a)], senior[key(b)]), cmp.Compare(a.ID, b.ID), cmp.Compare(key(a), key(b)))
 	})
 	giveWay(merged.View.Relations, merged.Present)
+	merged.View.Relations, merged.Replaced = replaced(merged.View.Relations, merged.Present, v.Replaced)
 	merged.forget()
 	merged.keepContents(v.Contents)
 	return merged
@@ -130,6 +134,25 @@ func giveWay(relations []conversation.Relation, present map[string]bool) {
 		return 0
 	}
 	slices.SortStableFunc(relations, func(a, b conversation.Relation) int { return lost(a) - lost(b) })
+}
+
+// replaced returns which lost relations were replaced, now or before, and the relations without those whose id a present
+// one has: ids are never used again, so their namespace is numbered anew and they cannot be restored.
+func replaced(relations []conversation.Relation, here, before map[string]bool) ([]conversation.Relation, map[string]bool) {
+	present := slices.DeleteFunc(slices.Clone(relations), func(r conversation.Relation) bool { return !here[key(r)] })
+	lost := map[string]bool{}
+	relations = slices.DeleteFunc(relations, func(r conversation.Relation) bool {
+		if here[key(r)] || ended(r) {
+			return false
+		}
+		if before[key(r)] || slices.ContainsFunc(present, func(by conversation.Relation) bool {
+			return by.Endpoint == r.Endpoint && by.Remote == r.Remote && by.Complete && projected(by)
+		}) {
+			lost[key(r)] = true
+		}
+		return slices.ContainsFunc(present, func(by conversation.Relation) bool { return by.Endpoint == r.Endpoint && by.ID == r.ID })
+	})
+	return relations, lost
 }
 
 // forget drops the oldest ended relations beyond maxEnded.
@@ -158,7 +181,7 @@ func (v Projection) primary(endpoint string) (conversation.Relation, bool) {
 	var held *conversation.Relation
 	for i, r := range v.View.Relations {
 		switch {
-		case r.Endpoint != endpoint || !projected(r):
+		case r.Endpoint != endpoint || !projected(r) || v.Replaced[key(r)]:
 		case !r.Held:
 			return r, true
 		case held == nil:

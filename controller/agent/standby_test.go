@@ -124,6 +124,12 @@ func TestStaleStart(t *testing.T) {
 			p.copies(both...)
 			return a
 		}, 2 * copyAgain, true},
+		"Completed": {"a copy that lacks an endpoint is looked at again", both[:1], func(p *stalePod, a *Agent) *Agent {
+			pass(time.Minute)
+			assert.Empty(p.t, p.tree(p.t), "a part of the data is not shown")
+			p.copies(both...)
+			return a
+		}, 2 * copyAgain, true},
 		"Broken": {"it is no copy", nil, func(p *stalePod, a *Agent) *Agent {
 			require.NoError(p.t, os.WriteFile(p.path("copy"), []byte("{"), 0o600))
 			return a

@@ -32,7 +32,7 @@ func TestIsolatedCacheIsForWhoCouldFetch(t *testing.T) {
 	authority := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: private.Certificate().Raw}))
 	credentials := []bundle.Credentials{
 		{}, {Token: "a"}, {Token: "b"}, {Username: "a"}, {Username: "a", Password: "a"}, {PrivateKey: "a", KnownHosts: "a"},
-		{PrivateKey: "a", KnownHosts: "b"}, {Password: "a"}, {CA: authority},
+		{PrivateKey: "a", KnownHosts: "b"}, {PrivateKey: "b", KnownHosts: "a"}, {Password: "a"}, {CA: authority},
 	}
 	for range 2 {
 		for _, c := range credentials {

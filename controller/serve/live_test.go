@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"connectrpc.com/connect"
 	"github.com/stretchr/testify/assert"
@@ -69,4 +70,21 @@ func TestNoReadOfTheStore(t *testing.T) {
 	require.NoError(t, err)
 	assert.False(t, message.GetSnapshot().GetWentBack())
 	assert.Zero(t, live.reads)
+}
+
+// A read that began before an agent connected says nothing about it, since the store may have been restored after the
+// read. Agents that had connected when it began share it (TRUST.md T6).
+func TestTheStoreIsReadAfterTheAgentConnected(t *testing.T) {
+	var l lastRead
+	live, first := &storeAt{revision: 99}, time.Now()
+	at := func(connected time.Time) uint64 {
+		revisions, err := l.since(t.Context(), live, connected)
+		require.NoError(t, err)
+		return revisions["databags"]
+	}
+	assert.EqualValues(t, 99, at(first))
+	live.revision = 20
+	assert.EqualValues(t, 99, at(first), "it is shared")
+	assert.EqualValues(t, 20, at(time.Now()), "the store was restored since")
+	assert.Equal(t, 2, live.reads)
 }

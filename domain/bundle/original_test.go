@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
@@ -80,5 +81,20 @@ func TestAdoptedObjectIsGivenBack(t *testing.T) {
 			assert.NotEqual(t, p.Digest, later.Digest, "TRUST.md R2: an approval is of these values")
 		}
 		assert.Empty(t, record.Drop(claim.ID()).Originals, why)
+	}
+}
+
+// TRUST.md T9: an object that is taken from another deployment is the deployment's own, and has no values from before.
+func TestTakenFromAnotherDeployment(t *testing.T) {
+	web := object("Deployment web")
+	for by, adopts := range map[string]bool{"": true, "shop/other": false} {
+		found := is(web, by)
+		found.Fields = []bundle.OriginalField{{Path: "image", Value: "old"}}
+		live := map[bundle.ID]bundle.Live{web.ID(): found}
+		p := draft(t, live, func(in *bundle.Intent) { in.Conflicts = bundle.TakeAll }, web)
+		next := bundle.Step(p, bundle.Record{}, live, bundle.Pace{Now: noon()})
+		require.Len(t, next.Apply, 1, by)
+		_, kept := bundle.Originals(nil).Overwrite(next.Apply)
+		assert.Equal(t, adopts, kept, by)
 	}
 }

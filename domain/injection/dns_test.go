@@ -50,3 +50,31 @@ func TestAgentOfAPodWithoutClusterDNS(t *testing.T) {
 		})
 	}
 }
+
+// A mesh leaves no port alone for agents that are sent elsewhere than to the controller's Service: 9466 may then be a port
+// that the application connects to (TRUST.md A3).
+func TestNoMeshPortForAnotherAddress(t *testing.T) {
+	in := toJSON(t, "{apiVersion: v1, kind: Pod, metadata: {name: p, annotations: {tengu.io/consumes: sse, tengu.io/relations: x}}, spec: {containers: [{name: a}]}}")
+	tests := map[string]struct {
+		why, address string
+		want         []string
+	}{
+		"Service":   {"agents alone use the port", "", []string{"9466", "9466"}},
+		"Elsewhere": {"no agent uses it", "https://orcon.example.org:8443", []string{"", ""}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := plain()
+			s.Config.ControllerAddress = tc.address
+			out, decision, err := injection.Inject(s, in, nil)
+			require.NoError(t, err)
+			require.NoError(t, decision.Refused)
+			var pod struct {
+				Metadata struct{ Annotations map[string]string }
+			}
+			require.NoError(t, json.Unmarshal(out, &pod))
+			got := []string{pod.Metadata.Annotations["config.linkerd.io/skip-outbound-ports"], pod.Metadata.Annotations["traffic.sidecar.istio.io/excludeOutboundPorts"]}
+			assert.Equal(t, tc.want, got, tc.why)
+		})
+	}
+}

@@ -64,3 +64,12 @@ func TestManyIgnored(t *testing.T) {
 	left, _ := condition.Find(is.Conditions, condition.LeftOut)
 	assert.Contains(t, left.Message, "and 480 more", "all are counted")
 }
+
+// An ignored object's message fits its field, however long the names in it are (TRUST.md U5).
+func TestIgnoredMessagesAreCut(t *testing.T) {
+	fault := application.Fault{Object: "Deployment/worker", Application: "db", Reason: application.ReasonNameTaken, Message: strings.Repeat("ü", condition.MaxEntry)}
+	is := ignore(index(relation.Snapshot{Namespace: "shop", Now: at(), Orphans: []application.Fault{fault}}))
+	require.Len(t, is.faults["db"], 1)
+	assert.LessOrEqual(t, len(is.faults["db"][0].Message), condition.MaxEntry)
+	assert.True(t, strings.HasSuffix(is.faults["db"][0].Message, "ü…"), "no character is cut in two")
+}

@@ -42,12 +42,14 @@ apiVersion: v1
 kind: Secret
 metadata: {name: orcon-secrets-0, labels: {app.kubernetes.io/part-of: orcon}}
 data: {removed.password: b2xk, kept.password: b2xk}
----
+END
+cat > offer.yaml <<'END'
 apiVersion: orcon.tengu.io/v1alpha1
 kind: Offer
 metadata: {name: db}
 spec: {application: db, endpoint: main, consumers: [shop]}
 END
+kubectl -n shop apply -f offer.yaml
 kubectl get offers -A -o yaml > objects.yaml
 kubectl get secrets -A -l app.kubernetes.io/part-of=orcon -o yaml > contents.yaml
 kubectl -n shop delete offer db
@@ -59,4 +61,6 @@ kubectl -n shop patch secret orcon-secrets-0 --type=merge -p '{"data":{"removed.
 	assert.Equal(t, "db", cluster.Kubectl(t, "-n", "shop", "get", "offers", "-o", "jsonpath={.items[*].metadata.name}"))
 	assert.JSONEq(t, `{"removed.password": "b2xk", "kept.password": "b2xk", "later.password": "bmV3"}`,
 		cluster.Kubectl(t, "-n", "shop", "get", "secret", "orcon-secrets-0", "-o", "jsonpath={.data}"))
+	out, err = run("kubectl -n shop apply -f offer.yaml")
+	assert.NoError(t, err, "what was restored can be applied again: %s", out)
 }

@@ -126,6 +126,33 @@ func TestDeploymentRolls(t *testing.T) {
 	}
 }
 
+// A rollout that has exceeded its deadline is read with that deadline, and none else (TRUST.md A8).
+func TestPastDeadline(t *testing.T) {
+	minute := int32(60)
+	tests := map[string]struct {
+		why    string
+		set    *int32
+		reason string
+		want   int
+	}{
+		"Exceeded": {"its author's deadline", &minute, "ProgressDeadlineExceeded", 60},
+		"Default":  {"the API's", nil, "ProgressDeadlineExceeded", 600},
+		"Goes":     {"it goes on", &minute, "ReplicaSetUpdated", 0},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			d := object.Named(&appsv1.Deployment{}, "shop", "web")
+			d.Spec.ProgressDeadlineSeconds = test.set
+			d.Status.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing, Reason: test.reason}}
+			m := kubetest.Memory{}
+			m.Put(d)
+			in, err := inventory(t.Context(), m, "shop", "")
+			require.NoError(t, err)
+			assert.Equal(t, test.want, in.Workloads[0].PastDeadline, test.why)
+		})
+	}
+}
+
 // What a strategy leaves to people is not awaited (TRUST.md A9).
 func TestLeftToPeople(t *testing.T) {
 	three := int32(3)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -53,4 +55,17 @@ func TestGuardEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.NoError(t, (&Views{}).Guard(ctx, StoreRevisions{&stored{}}, nil))
+}
+
+// A replica compares with the store every 10 s, also while no watch begins: a restore need not end one (TRUST.md T6).
+func TestGuardLooksByItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := &Views{}
+		v.count("databags", &toolscache.FakeCustomStore{LastStoreSyncResourceVersionFunc: func() string { return "20" }})
+		now, earlier := read{revision: "20"}, read{revision: "19"}
+		api := &stored{reads: []read{now, now, now, now, now, earlier, earlier, earlier, earlier, earlier}}
+		began := time.Now()
+		require.ErrorIs(t, v.Guard(t.Context(), StoreRevisions{api}, nil), ErrWentBack)
+		require.Equal(t, 20*time.Second, time.Since(began))
+	})
 }
