@@ -134,7 +134,7 @@ stage_e2e() {
   rm -rf "$ORCON_AUDIT" && mkdir -p "$ORCON_AUDIT"
   if [ -n "${ORCON_TEST_SLOW:-}" ]; then
     go_test -count=1 -v -run "$longest" ./test/e2e/ &
-    beside=("$!") part='' at_once=4
+    beside=("$!") part='' at_once=3
   fi
   go_test -count=1 -v -parallel "$at_once" -skip "$longest|$(left_out test/e2e)" ./test/e2e/... || failed=1
   [ "${#beside[@]}" -eq 0 ] || wait "${beside[@]}" || failed=1

@@ -165,7 +165,7 @@ func (o *leaveOptions) showEnded(ctx context.Context, s screen, cluster removal.
 	if err := o.ready(ctx, cluster, census); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "Relations that end, in every namespace: %d. Running pods lose their files, and namespaces label tengu-injector.\n",
+	fmt.Fprintf(s.out, "Relations that end, in every namespace: %d. Running pods lose their files, and namespaces their label tengu-injector.\n",
 		len(census.Relations))
 	told := map[bool][]string{}
 	for _, side := range append(census.Told(), census.Unhandled()...) {

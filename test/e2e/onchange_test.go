@@ -90,11 +90,15 @@ func TestOnChangeToAPortThatDoesNotAnswer(t *testing.T) {
 		podAnnotations: `tengu.io/on-change: "http::8080/changed"`}.yaml())
 	pod := w.running("shop", 1)[0]
 	status := []string{"exec", pod.Name, "-c", "relation-agent", "--", "/relation-agent", "status"}
-	began := time.Now()
-	w.contains("waiting for port 8080 of this pod to answer http://localhost:8080/changed: connection refused; ", status...)
-	t.Logf("the status tells so %s after the start", time.Since(began).Round(time.Millisecond))
-	w.contains("HandlerWaiting", "get", "events", "--field-selector", "involvedObject.name="+pod.Name)
-	assert.NotContains(t, w.kubectl("get", "relatedapplication", "shop", "-o", "yaml"), "HandlerFailed")
+	const refused = "http://localhost:8080/changed: connection refused"
+	const waits = "waiting for port 8080 of this pod to answer " + refused + "; "
+	w.contains(waits+"1 event is waiting", "get", "events", "--field-selector", "reason=HandlerWaiting,involvedObject.name="+pod.Name, "-o", "jsonpath={.items[*].message}")
+	reported := w.kubectl("get", "relatedapplication", "shop", "-o", "yaml")
+	if said := w.kubectl(status...); strings.Contains(said, waits) {
+		assert.NotContains(t, reported, "HandlerFailed")
+	} else { // a loaded machine may look later than in the minute for which the port is waited for
+		assert.Contains(t, said, "cannot POST to "+refused)
+	}
 	assert.Equal(t, "started", w.kubectl("logs", pod.Name))
 	w.kubectl("exec", pod.Name, "--", "touch", "/tmp/go")
 	w.contains("cannot POST to http://localhost:8080/changed: the answer is ", status...)

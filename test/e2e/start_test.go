@@ -54,7 +54,7 @@ func (w *world) ended(app string, n int) []float64 {
 // at the first thing it does, and has one attempt.
 func TestTwoHundredStarts(t *testing.T) {
 	t.Parallel()
-	const batches, size = 4, 50
+	const batches, size = 8, 25 // beside other tests, which 50 at once would starve
 	w := withOrcon(t)
 	for batch := range batches {
 		app, provider, host := fmt.Sprintf("app-%d", batch), fmt.Sprintf("db-%d", batch), fmt.Sprintf("db-%d.tengu.io", batch)
