@@ -92,7 +92,7 @@ func TestOnChangeToAPortThatDoesNotAnswer(t *testing.T) {
 	status := []string{"exec", pod.Name, "-c", "relation-agent", "--", "/relation-agent", "status"}
 	const refused = "http://localhost:8080/changed: connection refused"
 	const waits = "waiting for port 8080 of this pod to answer " + refused + "; "
-	w.contains(waits+"1 event is waiting", "get", "events", "--field-selector", "reason=HandlerWaiting,involvedObject.name="+pod.Name, "-o", "jsonpath={.items[*].message}")
+	w.contains(waits, "get", "events", "--field-selector", "reason=HandlerWaiting,involvedObject.name="+pod.Name, "-o", "jsonpath={.items[*].message}")
 	reported := w.kubectl("get", "relatedapplication", "shop", "-o", "yaml")
 	if said := w.kubectl(status...); strings.Contains(said, waits) {
 		assert.NotContains(t, reported, "HandlerFailed")
