@@ -59,7 +59,7 @@ func (w *World) troubles(ctx context.Context, id bundle.ID, o *unstructured.Unst
 }
 
 // settling is how long a container without a readiness probe runs before it counts as healthy. The
-// kubelet calls it ready at once, also if it exits a moment later, and a busy kubelet reports the exit
+// kubelet calls it ready at once, also if it exits a moment later, and a busy kubelet may report the exit
 // seconds late. A container that has crashed runs for twice as long as before, up to mostSettling.
 const (
 	settling     = 10 * time.Second
